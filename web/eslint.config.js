@@ -1,4 +1,4 @@
-// What the compiler cannot see: hooks, floating promises, and who may import whom.
+// Rules beyond the compiler: hooks, floating promises, and the imports allowed between folders.
 import hooks from 'eslint-plugin-react-hooks';
 import ts from 'typescript-eslint';
 

@@ -1,4 +1,4 @@
-// Tests in a real Chromium, each against a Haft of its own; those in `unit` need no browser.
+// Tests in Chromium, each with a separate Haft server; tests in `unit` need no browser.
 import { defineConfig } from '@playwright/test';
 
 const chromium = process.env['HAFT_CHROMIUM'] ?? '/usr/bin/chromium';
@@ -21,7 +21,7 @@ export default defineConfig({
     locale: 'en-US',
     colorScheme: 'light',
     permissions: ['clipboard-read', 'clipboard-write'],
-    // To keep what a page looked like at each step takes time; `HAFT_TRACE=1` for whoever looks into a failure.
+    // Traces slow the tests down; set `HAFT_TRACE=1` to debug a failure.
     trace: process.env['HAFT_TRACE'] === undefined ? 'off' : 'retain-on-failure',
     screenshot: 'only-on-failure',
     launchOptions: {

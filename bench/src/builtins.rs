@@ -1,4 +1,4 @@
-//! What the built-in tools cost when warm, what the calculator takes in memory, and how fast the binary starts.
+//! The cost of warm calls of built-in tools, and the start time and memory of the calculator.
 
 use std::time::Instant;
 
@@ -61,12 +61,12 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     let with =
         making(|| ToolService::builder().kind(haft_builtins::kind().with(haft_calc::calculator())).build());
     println!(
-        "  an engine with the built-ins is made in {without:.2} ms; with the calculator too in {with:.2} ms"
+        "  building an engine with the built-ins takes {without:.2} ms; with the calculator {with:.2} ms"
     );
     Ok(())
 }
 
-/// Milliseconds to make an engine.
+/// Returns the milliseconds to build an engine.
 fn making(make: impl Fn() -> ToolService) -> f64 {
     let rounds = (0..ROUNDS).map(|_| {
         let start = Instant::now();

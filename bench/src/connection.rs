@@ -1,4 +1,4 @@
-//! A connection that is kept alive, on which requests are answered one after the other.
+//! A keep-alive HTTP/1.1 connection that sends one request at a time.
 
 use std::iter;
 use std::net::SocketAddr;
@@ -11,15 +11,15 @@ use tokio::net::TcpStream;
 
 use crate::haft::TOKEN;
 
-/// Room for an ordinary answer; a larger one makes more.
-const ROOM: usize = 16 * 1024;
+/// The initial size of the buffer, which grows for larger responses.
+const BUFFER_SIZE: usize = 16 * 1024;
 
 pub(crate) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
-pub(crate) struct Answer<'a> {
+pub(crate) struct Response<'a> {
     pub(crate) status: u16,
     pub(crate) body: &'a [u8],
 }
@@ -28,11 +28,11 @@ impl Connection {
     pub(crate) async fn open(address: &str) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(address.parse::<SocketAddr>()?).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, buffer: vec![0; ROOM] })
+        Ok(Self { stream, buffer: vec![0; BUFFER_SIZE] })
     }
 
-    /// Sends a request and reads its answer to the end, by its content length or its last chunk.
-    pub(crate) async fn ask(&mut self, request: &[u8]) -> anyhow::Result<Answer<'_>> {
+    /// Sends a request and reads the whole response, by its content length or up to its last chunk.
+    pub(crate) async fn send(&mut self, request: &[u8]) -> anyhow::Result<Response<'_>> {
         self.stream.write_all(request).await?;
         let mut filled = 0;
         let (status, start, pieces) = loop {
@@ -44,9 +44,12 @@ impl Connection {
                 bail!("the server closed the connection");
             }
             filled += read;
-            let seen = self.buffer.get(..filled).unwrap_or_default();
-            let Some(head_end) = seen.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
-            let head = std::str::from_utf8(seen.get(..head_end).unwrap_or_default())?.to_ascii_lowercase();
+            let received = self.buffer.get(..filled).unwrap_or_default();
+            let Some(head_end) = received.windows(4).position(|window| window == b"\r\n\r\n") else {
+                continue;
+            };
+            let head =
+                std::str::from_utf8(received.get(..head_end).unwrap_or_default())?.to_ascii_lowercase();
             let field = |name| head.lines().find_map(|line| line.strip_prefix(name));
             let start = head_end + 4;
             let length = field("content-length: ").and_then(|length| length.parse::<usize>().ok());
@@ -54,8 +57,8 @@ impl Connection {
                 (Some(length), _) => {
                     (filled >= start + length).then(|| iter::once(start..start + length).collect())
                 }
-                (None, Some("chunked")) => chunks(seen, start)?,
-                (None, _) => bail!("an answer of no known length: {head}"),
+                (None, Some("chunked")) => chunks(received, start)?,
+                (None, _) => bail!("the response has no length: {head}"),
             };
             if let Some(pieces) = pieces {
                 let status = head.strip_prefix("http/1.1 ").and_then(|rest| rest.get(..3));
@@ -68,30 +71,30 @@ impl Connection {
             self.buffer.copy_within(piece, end);
             end += length;
         }
-        Ok(Answer { status, body: self.buffer.get(start..end).unwrap_or_default() })
+        Ok(Response { status, body: self.buffer.get(start..end).unwrap_or_default() })
     }
 
-    /// The `data` of an answer with this status.
+    /// Sends a request and returns the `data` of the response. Fails if the response has another status.
     pub(crate) async fn data(&mut self, request: &[u8], status: u16) -> anyhow::Result<Value> {
-        let answer = self.ask(request).await?;
-        answer.expect(status)?;
-        let mut body: Value = serde_json::from_slice(answer.body)?;
+        let response = self.send(request).await?;
+        response.expect(status)?;
+        let mut body: Value = serde_json::from_slice(response.body)?;
         Ok(body["data"].take())
     }
 }
 
-/// Where the chunks of a body are; nothing before the last one is there.
-fn chunks(seen: &[u8], start: usize) -> anyhow::Result<Option<Vec<Range<usize>>>> {
+/// Returns the ranges of the chunks of a body. Returns `None` until the last chunk has arrived.
+fn chunks(received: &[u8], start: usize) -> anyhow::Result<Option<Vec<Range<usize>>>> {
     let mut pieces = Vec::new();
-    let mut at = start;
+    let mut position = start;
     loop {
-        let rest = seen.get(at..).unwrap_or_default();
+        let rest = received.get(position..).unwrap_or_default();
         let Some(line) = rest.windows(2).position(|window| window == b"\r\n") else { return Ok(None) };
         let size = std::str::from_utf8(rest.get(..line).unwrap_or_default())?;
         let size = usize::from_str_radix(size, 16).with_context(|| format!("a chunk of size {size:?}"))?;
-        let first = at + line + 2;
-        at = first + size + 2;
-        if seen.len() < at {
+        let first = position + line + 2;
+        position = first + size + 2;
+        if received.len() < position {
             return Ok(None);
         }
         if size == 0 {
@@ -101,16 +104,17 @@ fn chunks(seen: &[u8], start: usize) -> anyhow::Result<Option<Vec<Range<usize>>>
     }
 }
 
-impl Answer<'_> {
-    /// Any other status ends the benchmark with what was answered.
+impl Response<'_> {
+    /// Fails with the response body if the response has another status.
     pub(crate) fn expect(&self, status: u16) -> anyhow::Result<()> {
-        let said = || format!("the server answered {}: {}", self.status, String::from_utf8_lossy(self.body));
-        ensure!(self.status == status, said());
+        let message =
+            || format!("the server answered {}: {}", self.status, String::from_utf8_lossy(self.body));
+        ensure!(self.status == status, message());
         Ok(())
     }
 }
 
-/// A request as it is sent; `head` has further lines, each with its end.
+/// Returns the bytes of a request. `head` contains further header lines, each with its line break.
 pub(crate) fn request(method: &str, address: &str, path: &str, head: &str, body: &str) -> Vec<u8> {
     format!(
         "{method} {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {TOKEN}\r\n{head}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",

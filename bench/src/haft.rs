@@ -1,4 +1,4 @@
-//! `haft serve` as a process of its own: started, asked, and killed when it is dropped.
+//! `haft serve` as a separate process, which is killed when its handle is dropped.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// The admin token of the servers under test.
 pub(crate) const TOKEN: &str = "bench-token-of-an-admin";
 
-/// The binary beside our own; none where it is not built.
+/// Returns the `haft` binary beside this one. Returns `None` if it is not built.
 pub(crate) fn binary() -> anyhow::Result<Option<PathBuf>> {
     let binary = std::env::current_exe()?.with_file_name("haft");
     Ok(binary.exists().then_some(binary))
@@ -59,10 +59,10 @@ impl Server {
             self.address,
             body.len()
         )?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        let (_, body) = answer.split_once("\r\n\r\n").context("a body")?;
-        // A large answer comes in chunks; what is between the first and the last brace is the JSON.
+        let mut response = String::new();
+        stream.read_to_string(&mut response)?;
+        let (_, body) = response.split_once("\r\n\r\n").context("a body")?;
+        // A large response arrives in chunks; the JSON is between the first and the last brace.
         let (start, end) = (body.find('{').context("JSON")?, body.rfind('}').context("JSON")?);
         let text = body.get(start..=end).unwrap_or_default();
         Ok(serde_json::from_str(text).unwrap_or_else(|_| json!({"code": 200})))

@@ -1,7 +1,7 @@
-//! One HTTP API behind several hops: bare ones, nginx, and Haft's REST door with everything on.
+//! One HTTP API behind several hops: bare ones, nginx, and Haft's REST API with all features on.
 //!
-//! Each is a process of its own and is asked the same by the same client. The main figure is the CPU that a
-//! hop takes for one call, from before the first until its log is written.
+//! Each hop is a separate process and receives the same requests from the same client. The main figure is the
+//! CPU time of a hop per call, including the time to write the call log.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use serde_json::json;
 use crate::haft::{Server, binary};
 use crate::http::start;
 use crate::http_tool::{config, schema};
-use crate::listener::Listener;
 use crate::load::{Round, Target};
 use crate::machine::machine;
 use crate::nginx::Nginx;
 use crate::scratch::Scratch;
+use crate::subscriber::Subscriber;
 use crate::table::{median, print};
 
 const ROUNDS: usize = 9;
@@ -24,7 +24,7 @@ const ROUND: Duration = Duration::from_secs(1);
 const WARM_UP: Duration = Duration::from_secs(1);
 const SETTLING: Duration = Duration::from_millis(300);
 
-/// One of those that are compared, with its rounds so far.
+/// One of the compared hops, with its rounds so far.
 struct Hop {
     name: &'static str,
     target: Target,
@@ -37,14 +37,15 @@ impl Hop {
     }
 }
 
-/// Haft with the API as a tool: token, schema, rate limit, bulkhead, breaker, log and events.
-struct Door {
+/// A Haft server with the API as a tool: token, schema, rate limit, bulkhead, circuit breaker, call log and
+/// events.
+struct HaftServer {
     server: Server,
     _data: Scratch,
 }
 
-impl Door {
-    fn open(binary: &Path, upstream: &str) -> anyhow::Result<Self> {
+impl HaftServer {
+    fn start(binary: &Path, upstream: &str) -> anyhow::Result<Self> {
         let data = Scratch::new("hops")?;
         let environment = [("HAFT_ALLOW_PRIVATE_NETWORKS", "127.0.0.0/8")];
         let server = Server::start(binary, data.path(), &environment)?;
@@ -55,10 +56,11 @@ impl Door {
             "config": config, "inputSchema": schema(), "maxConcurrency": 1000,
             "rateLimit": {"perMinute": 1_000_000, "burst": 1_000_000},
         });
-        let made = server.post("/api/tools", &tool)?;
-        ensure!(made["code"] == 201, "the tool was not taken: {made}");
-        let answer = server.post("/api/tools/forecast/execute", &json!({"arguments": {"city": "Tokyo"}}))?;
-        ensure!(answer["data"]["data"]["city"] == "Tokyo", "the call failed: {answer}");
+        let created = server.post("/api/tools", &tool)?;
+        ensure!(created["code"] == 201, "the tool was not created: {created}");
+        let response =
+            server.post("/api/tools/forecast/execute", &json!({"arguments": {"city": "Tokyo"}}))?;
+        ensure!(response["data"]["data"]["city"] == "Tokyo", "the call failed: {response}");
         Ok(Self { server, _data: data })
     }
 
@@ -67,7 +69,7 @@ impl Door {
     }
 }
 
-/// Measures this build, and with `other` a second binary in the same rounds.
+/// Measures this build and, if `other` is given, a second binary in the same rounds.
 pub(crate) async fn run(other: Option<&Path>) -> anyhow::Result<()> {
     let Some(binary) = binary()? else {
         println!("\nHops are not measured: build the binary first (`make build`)");
@@ -76,15 +78,18 @@ pub(crate) async fn run(other: Option<&Path>) -> anyhow::Result<()> {
     let upstream = start(&["upstream"])?;
     let bare = start(&["hop", &format!("http://{}", upstream.address())])?;
     let nginx = Nginx::start(upstream.address())?;
-    let door = Door::open(&binary, upstream.address())?;
-    let watched = Door::open(&binary, upstream.address())?;
-    let mut listener = Listener::start(watched.server.address()).await?;
+    let haft = HaftServer::start(&binary, upstream.address())?;
+    let subscribed = HaftServer::start(&binary, upstream.address())?;
+    let mut subscriber = Subscriber::start(subscribed.server.address()).await?;
     let others = match other {
-        Some(other) => Some((Door::open(other, upstream.address())?, Door::open(other, upstream.address())?)),
+        Some(other) => Some((
+            HaftServer::start(other, upstream.address())?,
+            HaftServer::start(other, upstream.address())?,
+        )),
         None => None,
     };
-    let _other_listener = match &others {
-        Some((_, watched)) => Listener::start(watched.server.address()).await?,
+    let _other_subscriber = match &others {
+        Some((_, subscribed)) => Subscriber::start(subscribed.server.address()).await?,
         None => None,
     };
 
@@ -95,21 +100,21 @@ pub(crate) async fn run(other: Option<&Path>) -> anyhow::Result<()> {
     if let Some(nginx) = &nginx {
         hops.push(Hop::new("nginx", nginx.target("/execute")?));
     }
-    hops.push(Hop::new("haft: POST /api/tools/{name}/execute", door.target()));
-    hops.push(Hop::new("haft, with a listener to all events", watched.target()));
-    if let Some((plain, watched)) = &others {
+    hops.push(Hop::new("haft: POST /api/tools/{name}/execute", haft.target()));
+    hops.push(Hop::new("haft, with a subscriber to all events", subscribed.target()));
+    if let Some((plain, subscribed)) = &others {
         hops.push(Hop::new("the other binary", plain.target()));
-        hops.push(Hop::new("the other binary, with a listener", watched.target()));
+        hops.push(Hop::new("the other binary, with a subscriber", subscribed.target()));
     }
     for connections in [1, 16, 64] {
         for hop in &hops {
             hop.target.round(connections, WARM_UP).await?;
         }
         for turn in 0..ROUNDS {
-            // Each is the first once in a while.
+            // Rotates the order, so that each is the first in some rounds.
             let first = turn % hops.len();
-            let (later, now) = hops.split_at_mut(first);
-            for hop in now.iter_mut().chain(later) {
+            let (rest, front) = hops.split_at_mut(first);
+            for hop in front.iter_mut().chain(rest) {
                 hop.rounds.push(hop.target.round(connections, ROUND).await?);
             }
         }
@@ -118,32 +123,32 @@ pub(crate) async fn run(other: Option<&Path>) -> anyhow::Result<()> {
     if nginx.is_none() {
         println!("  nginx is not installed, so it is left out; `scripts/nginx` installs it");
     }
-    match &mut listener {
-        Some(listener) => println!("  {}", listener.tell()?),
-        None => println!("  nobody listened to events: there is no GET /api/events"),
+    match &mut subscriber {
+        Some(subscriber) => println!("  {}", subscriber.summary()?),
+        None => println!("  no subscriber to events: the server has no GET /api/events"),
     }
     println!("  {}; again with `target/release/haft-bench hops`", machine());
     Ok(())
 }
 
-/// Prints the median of the rounds, and the median of each round's ratio to the first hop's round of the same turn:
-/// a busy moment of a shared machine is in both. Clears the rounds.
+/// Prints the median of the rounds, and the median of the ratios of each round to the first hop's round of
+/// the same turn, since other load on the machine affects both. Clears the rounds.
 fn show(connections: usize, hops: &mut [Hop]) {
     let heading = ["", "CPU per call", "to bare", "calls/s", "to bare", "median", "slowest 1 %"];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     let rounds: Vec<Vec<Round>> = hops.iter_mut().map(|hop| std::mem::take(&mut hop.rounds)).collect();
     let base = rounds.first().map(Vec::as_slice).unwrap_or_default();
     for (hop, rounds) in hops.iter().zip(&rounds) {
-        let middle = Round::middle(rounds);
-        let beside = |figure: fn(&Round) -> f64| {
+        let middle = Round::medians(rounds);
+        let ratio = |figure: fn(&Round) -> f64| {
             median(rounds.iter().zip(base).map(|(round, base)| figure(round) / figure(base)).collect())
         };
         rows.push(vec![
             hop.name.to_owned(),
             format!("{:.1} µs", middle.cpu),
-            format!("{:.2}", beside(|round| round.cpu)),
+            format!("{:.2}", ratio(|round| round.cpu)),
             format!("{:.0}", middle.per_second),
-            format!("{:.2}", beside(|round| round.per_second)),
+            format!("{:.2}", ratio(|round| round.per_second)),
             format!("{:.0} µs", middle.median),
             format!("{:.0} µs", middle.slowest),
         ]);
@@ -151,15 +156,15 @@ fn show(connections: usize, hops: &mut [Hop]) {
     print(&format!("One hop, {connections} connections (client and upstream on the same cores)"), &rows);
 }
 
-/// Load on Haft's door alone, for whoever looks into that process: says which it is, and goes on for so long.
+/// Puts load on Haft only, for profiling: prints the process id and runs for `time`.
 pub(crate) async fn load(time: Duration) -> anyhow::Result<()> {
     let binary = binary()?.context("the binary is not built; `make build` does that")?;
     let upstream = start(&["upstream"])?;
-    let door = Door::open(&binary, upstream.address())?;
-    let _listener = Listener::start(door.server.address()).await?;
-    let hop = Hop::new("haft", door.target());
+    let haft = HaftServer::start(&binary, upstream.address())?;
+    let _subscriber = Subscriber::start(haft.server.address()).await?;
+    let hop = Hop::new("haft", haft.target());
     hop.target.round(16, WARM_UP).await?;
-    println!("{}", door.server.process());
+    println!("{}", haft.server.process());
     let round = hop.target.round(16, time).await?;
     println!("{:.0} calls/s, {:.1} µs of CPU for each", round.per_second, round.cpu);
     Ok(())

@@ -1,4 +1,4 @@
-//! `execute` over HTTP, beside a bare axum handler that reads JSON and answers JSON.
+//! `execute` over HTTP, compared with a bare axum handler that reads and returns JSON.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -28,7 +28,7 @@ use crate::table::print;
 const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_secs(1);
 
-/// Runs one of the servers until it is killed.
+/// Runs one of the servers of the benchmarks until the process is killed.
 pub(crate) fn serve(which: &[&str]) -> anyhow::Result<ExitCode> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -69,14 +69,14 @@ pub(crate) fn serve(which: &[&str]) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// A store in memory, with an admin who has the token.
+/// Creates an in-memory store with an admin that has the token.
 async fn store() -> anyhow::Result<Store> {
-    let said = |error: CallError| anyhow::anyhow!("{error}");
-    let keys = MasterKeys::new(Key::generate().map_err(said)?, Vec::new());
-    let store = Store::open(&Database::Memory, keys).await.map_err(said)?;
-    let (admin, space) = store.create_user("admin", None, true).await.map_err(said)?;
+    let to_error = |error: CallError| anyhow::anyhow!("{error}");
+    let keys = MasterKeys::new(Key::generate().map_err(to_error)?, Vec::new());
+    let store = Store::open(&Database::Memory, keys).await.map_err(to_error)?;
+    let (admin, space) = store.create_user("admin", None, true).await.map_err(to_error)?;
     let token = SecretString::from(TOKEN);
-    store.create_token_with(space.id, admin.id, "bench", Scope::Admin, &token).await.map_err(said)?;
+    store.create_token_with(space.id, admin.id, "bench", Scope::Admin, &token).await.map_err(to_error)?;
     Ok(store)
 }
 
@@ -84,37 +84,37 @@ async fn bare(Json(body): Json<Value>) -> Json<Value> {
     Json(json!({"code": 200, "message": "success", "data": {"data": body["arguments"]}}))
 }
 
-/// A server in a process of its own.
-pub(crate) struct Served {
+/// A server of [`serve`] in a separate process.
+pub(crate) struct BenchServer {
     child: Child,
     address: String,
 }
 
-impl Served {
+impl BenchServer {
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
-    /// What is asked of it again and again.
+    /// Returns the target of load on this server.
     pub(crate) fn target(&self, path: &str) -> Target {
         Target::new(&self.address, path, vec![self.child.id()])
     }
 }
 
-impl Drop for Served {
+impl Drop for BenchServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Starts one of the servers of [`serve`], by its name and what more it wants to know.
-pub(crate) fn start(which: &[&str]) -> anyhow::Result<Served> {
+/// Starts one of the servers of [`serve`] by its name and arguments.
+pub(crate) fn start(which: &[&str]) -> anyhow::Result<BenchServer> {
     let mut child =
         Command::new(std::env::current_exe()?).arg("serve").args(which).stdout(Stdio::piped()).spawn()?;
     let mut address = String::new();
     BufReader::new(child.stdout.take().context("a pipe")?).read_line(&mut address)?;
-    Ok(Served { address: address.trim().to_owned(), child })
+    Ok(BenchServer { address: address.trim().to_owned(), child })
 }
 
 pub(crate) async fn run() -> anyhow::Result<()> {
@@ -127,7 +127,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
             of_bare.push(bare.round(connections, ROUND).await?);
             of_haft.push(haft.round(connections, ROUND).await?);
         }
-        let (bare, haft) = (Round::middle(&of_bare), Round::middle(&of_haft));
+        let (bare, haft) = (Round::medians(&of_bare), Round::medians(&of_haft));
         let heading =
             ["server", "calls/s", "median", "slowest 1 %", "CPU per call"].map(str::to_owned).to_vec();
         let ratio = vec![

@@ -1,4 +1,5 @@
-//! An HTTP tool through the whole pipeline, beside a plain call of the same client; CPU of the calling process.
+//! An HTTP tool through the whole pipeline, compared with a plain call of the same client. Measures the CPU
+//! time of the calling process.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ use tokio::net::TcpListener;
 
 use crate::http::start;
 use crate::load::cpu_time;
-use crate::no_op::Forgetful;
+use crate::no_op::DiscardingSink;
 use crate::table::{median, print};
 
 const ROUNDS: usize = 7;
@@ -30,7 +31,7 @@ const ROUND: Duration = Duration::from_secs(1);
 const TIMEOUT: Duration = Duration::from_secs(30);
 const CITY: &str = "Tokyo";
 
-/// The API that is called: a small JSON answer.
+/// Serves the API that is called, which returns a small JSON response.
 pub(crate) async fn serve_upstream(listener: TcpListener) -> anyhow::Result<()> {
     let forecast = async |Path(city): Path<String>, Query(query): Query<Value>| {
         axum::Json(json!({"city": city, "days": query["days"], "units": query["units"],
@@ -41,10 +42,10 @@ pub(crate) async fn serve_upstream(listener: TcpListener) -> anyhow::Result<()> 
     Ok(())
 }
 
-pub(crate) type Plain = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+pub(crate) type PlainClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// The client that Haft's own is made of, without its guard.
-pub(crate) fn client() -> Plain {
+/// Returns the HTTP client that Haft's client is built on, without its guard.
+pub(crate) fn client() -> PlainClient {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     connector.enforce_http(false);
@@ -56,20 +57,20 @@ pub(crate) fn client() -> Plain {
     Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector)
 }
 
-/// What one would write by hand: a client that speaks TLS where it must, a time limit, JSON.
-pub(crate) async fn plain(client: &Plain, base: &str, city: &str) -> anyhow::Result<Value> {
+/// Sends a request as a developer would write it by hand: a client with TLS, a timeout, JSON.
+pub(crate) async fn plain_call(client: &PlainClient, base: &str, city: &str) -> anyhow::Result<Value> {
     let uri = format!("{base}/forecast/{city}?days={}&units=metric", 3);
     let request = axum::http::Request::get(uri)
         .header("user-agent", "bench")
         .header("accept", "*/*")
         .header("x-weather-api-key", "k-0123456789")
         .body(Full::default())?;
-    let answered = async {
+    let response = async {
         let response = client.request(request).await?;
         ensure!(response.status().is_success(), "{}", response.status());
         Ok(response.into_body().collect().await?.to_bytes())
     };
-    Ok(serde_json::from_slice(&tokio::time::timeout(TIMEOUT, answered).await??)?)
+    Ok(serde_json::from_slice(&tokio::time::timeout(TIMEOUT, response).await??)?)
 }
 
 fn engine(base: &str) -> anyhow::Result<ToolService> {
@@ -80,14 +81,14 @@ fn engine(base: &str) -> anyhow::Result<ToolService> {
         .cache()
         .limits()
         .events()
-        .sink_of(Arc::new(Forgetful), 1 << 20)
+        .sink_of(Arc::new(DiscardingSink), 1 << 20)
         .build();
     let tool = Tool::new("forecast", "A forecast.", "http", config(base)).input_schema(schema());
     engine.register(tool.effect(Effect::Read).per_minute(1_000_000, 1_000_000).max_concurrency(1000))?;
     Ok(engine)
 }
 
-/// How the tool asks the API.
+/// Returns the `config` of the tool.
 pub(crate) fn config(base: &str) -> Value {
     json!({
         "url": format!("{base}/forecast/{{{{city}}}}"),
@@ -96,7 +97,7 @@ pub(crate) fn config(base: &str) -> Value {
     })
 }
 
-/// What the tool takes.
+/// Returns the argument schema of the tool.
 pub(crate) fn schema() -> Value {
     json!({
         "type": "object",
@@ -112,7 +113,8 @@ async fn through_haft(engine: &ToolService) -> anyhow::Result<ToolExecutionResul
     Ok(result)
 }
 
-/// Calls by so many at a time; microseconds of our CPU per call, and calls per second.
+/// Runs `callers` at the same time. Returns microseconds of this process's CPU per call, and calls per
+/// second.
 async fn round<F, A, R>(callers: usize, call: F) -> anyhow::Result<(f64, f64)>
 where
     F: Fn() -> A + Clone + Send + 'static,
@@ -138,7 +140,7 @@ where
         calls += task.await??;
     }
     let elapsed = start.elapsed().as_secs_f64();
-    let cpu = cpu_time(std::process::id())?.checked_sub(before).context("time goes on")?;
+    let cpu = cpu_time(std::process::id())?.checked_sub(before).context("CPU time that grows")?;
     Ok((cpu.as_secs_f64() * 1e6 / calls as f64, calls as f64 / elapsed))
 }
 
@@ -147,8 +149,8 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     let base = format!("http://{}", upstream.address());
     let client = client();
     let engine = engine(&base)?;
-    let expected = plain(&client, &base, CITY).await?;
-    ensure!(through_haft(&engine).await?.data() == Some(&expected), "both get the same answer");
+    let expected = plain_call(&client, &base, CITY).await?;
+    ensure!(through_haft(&engine).await?.data() == Some(&expected), "the results differ");
     for callers in [1, 16, 64] {
         let (mut of_plain, mut of_haft) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
@@ -156,7 +158,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
             of_plain.push(
                 round(callers, move || {
                     let (client, base) = (client.clone(), base.clone());
-                    async move { plain(&client, &base, CITY).await }
+                    async move { plain_call(&client, &base, CITY).await }
                 })
                 .await?,
             );

@@ -14,7 +14,7 @@ use crate::connection::{Connection, request};
 use crate::haft::{Server, TOKEN, binary};
 use crate::machine::machine;
 use crate::scratch::Scratch;
-use crate::table::{median, part, print};
+use crate::table::{median, print, quantile};
 
 /// The tools of GitHub's, Kubernetes' and four more APIs together.
 const TOOLS: usize = 6_740;
@@ -46,7 +46,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
         imported??;
         rows.push(row(&format!("round {round}: nothing else"), None, &quiet));
         let mut during = row(&format!("round {round}: during the import"), Some(started.elapsed()), &busy);
-        let ratio = part(&busy, 0.99) / part(&quiet, 0.99);
+        let ratio = quantile(&busy, 0.99) / quantile(&quiet, 0.99);
         during.push(format!("{ratio:.2}"));
         rows.push(during);
         ratios.push(ratio);
@@ -62,9 +62,9 @@ fn row(name: &str, import: Option<Duration>, times: &[f64]) -> Vec<String> {
         name.to_owned(),
         import.map(|time| format!("{:.1} s", time.as_secs_f64())).unwrap_or_default(),
         times.len().to_string(),
-        format!("{:.2} ms", part(times, 0.5)),
-        format!("{:.2} ms", part(times, 0.99)),
-        format!("{:.2} ms", part(times, 1.0)),
+        format!("{:.2} ms", quantile(times, 0.5)),
+        format!("{:.2} ms", quantile(times, 0.99)),
+        format!("{:.2} ms", quantile(times, 1.0)),
     ]
 }
 
@@ -89,14 +89,14 @@ async fn call(address: String, is_over: Arc<AtomicBool>) -> anyhow::Result<Vec<f
     let mut times = Vec::new();
     while !is_over.load(Ordering::Relaxed) {
         let start = Instant::now();
-        connection.ask(&request).await?.expect(200)?;
+        connection.send(&request).await?.expect(200)?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
         sleep(PAUSE).await;
     }
     Ok(times)
 }
 
-/// A session in a space of its own.
+/// A session in a separate space.
 struct Session {
     address: String,
     head: String,
@@ -123,8 +123,8 @@ impl Session {
                 })
             })
             .collect();
-        let (_, answer) = self.post("/api/tools/import", &json!({"tools": tools}))?;
-        ensure!(answer["code"] == 200, "the tools were not imported: {}", answer["message"]);
+        let (_, response) = self.post("/api/tools/import", &json!({"tools": tools}))?;
+        ensure!(response["code"] == 200, "the tools were not imported: {}", response["message"]);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! A small load: connections that are kept alive, each sending the same request again and again.
+//! A load generator: keep-alive connections that repeat the same request.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,28 +7,28 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use crate::connection::{Connection, request};
-use crate::table::{median, part};
+use crate::table::{median, quantile};
 
-/// What a request has in the place of a key that is another one each time it is sent.
+/// The placeholder in a request for a key that is different in each request.
 pub(crate) const FRESH_KEY: &str = "key-00000000000000000000";
 
-/// What a request has in the place of an id that is used once.
-pub(crate) const ONCE: &str = "00000000-0000-0000-0000-000000000000";
+/// The placeholder in a request for an id of [`Target::single_use_ids`].
+pub(crate) const SINGLE_USE_ID: &str = "00000000-0000-0000-0000-000000000000";
 
-/// What one round showed.
+/// The figures of one round.
 pub(crate) struct Round {
     pub(crate) per_second: f64,
-    /// Microseconds from request to answer, the middle one.
+    /// Median time from request to response, in microseconds.
     pub(crate) median: f64,
-    /// The same, of the slowest in a hundred.
+    /// 99 % quantile of the time from request to response, in microseconds.
     pub(crate) slowest: f64,
-    /// Microseconds of the server's CPU for one request.
+    /// CPU time of the server per request, in microseconds.
     pub(crate) cpu: f64,
 }
 
 impl Round {
-    /// The middle of several, figure by figure.
-    pub(crate) fn middle(rounds: &[Self]) -> Self {
+    /// Returns the median of each figure.
+    pub(crate) fn medians(rounds: &[Self]) -> Self {
         let middle = |figure: fn(&Self) -> f64| median(rounds.iter().map(figure).collect());
         Self {
             per_second: middle(|round| round.per_second),
@@ -43,24 +43,24 @@ impl Round {
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) address: String,
-    /// Whose CPU is counted.
+    /// The processes whose CPU time is measured.
     pub(crate) processes: Vec<u32>,
     pub(crate) request: Vec<u8>,
-    /// What the server still does so long after its last answer, such as writing its log, counts too.
+    /// Time after the last response in which CPU time is still counted, such as for writing the log.
     pub(crate) settling: Duration,
-    /// What stands in the place of [`ONCE`]: each is used once, and the round ends when none is left.
-    pub(crate) once: Option<Arc<Mutex<Vec<String>>>>,
-    /// No more than this in one round, however fast they are answered.
-    pub(crate) most: usize,
-    /// Looks at each answer, beside the key that was sent.
+    /// The ids that replace [`SINGLE_USE_ID`], one per request. The round ends when none is left.
+    pub(crate) single_use_ids: Option<Arc<Mutex<Vec<String>>>>,
+    /// Maximum number of requests in one round.
+    pub(crate) max_requests: usize,
+    /// Checks each response, given the key of its request.
     pub(crate) check: Check,
 }
 
-/// Whether a body is what was asked for. What it says otherwise ends the benchmark.
+/// Checks that a response body is the expected one. An error ends the benchmark.
 pub(crate) type Check = fn(key: &str, body: &[u8]) -> anyhow::Result<()>;
 
 impl Target {
-    /// A server that is asked for the forecast of a city.
+    /// Returns the target of requests for the forecast of a city.
     pub(crate) fn new(address: &str, path: &str, processes: Vec<u32>) -> Self {
         let body = r#"{"arguments":{"city":"Tokyo"}}"#;
         Self {
@@ -68,25 +68,25 @@ impl Target {
             processes,
             request: request("POST", address, path, "", body),
             settling: Duration::ZERO,
-            once: None,
-            most: usize::MAX,
+            single_use_ids: None,
+            max_requests: usize::MAX,
             check: |_, _| Ok(()),
         }
     }
 
     pub(crate) async fn round(&self, connections: usize, time: Duration) -> anyhow::Result<Round> {
         let until = Instant::now() + time;
-        let left = Arc::new(AtomicUsize::new(self.most));
+        let left = Arc::new(AtomicUsize::new(self.max_requests));
         let cpu_before = self.cpu()?;
         let start = Instant::now();
         let clients = (0..connections).map(|_| {
-            let asking = Asking {
+            let options = ClientOptions {
                 request: self.request.clone(),
                 check: self.check,
-                once: self.once.clone(),
+                single_use_ids: self.single_use_ids.clone(),
                 left: left.clone(),
             };
-            tokio::spawn(client(self.address.clone(), asking, until))
+            tokio::spawn(client(self.address.clone(), options, until))
         });
         let mut times = Vec::new();
         for client in clients.collect::<Vec<_>>() {
@@ -94,12 +94,12 @@ impl Target {
         }
         let elapsed = start.elapsed();
         tokio::time::sleep(self.settling).await;
-        let cpu = self.cpu()?.checked_sub(cpu_before).context("time goes on")?;
+        let cpu = self.cpu()?.checked_sub(cpu_before).context("CPU time that grows")?;
         let times: Vec<f64> = times.iter().map(|time| time.as_secs_f64() * 1e6).collect();
         Ok(Round {
             per_second: times.len() as f64 / elapsed.as_secs_f64(),
-            median: part(&times, 0.5),
-            slowest: part(&times, 0.99),
+            median: quantile(&times, 0.5),
+            slowest: quantile(&times, 0.99),
             cpu: cpu.as_secs_f64() * 1e6 / times.len() as f64,
         })
     }
@@ -109,60 +109,62 @@ impl Target {
     }
 }
 
-/// What one client sends again and again.
-struct Asking {
+/// The request of one client, and its limits.
+struct ClientOptions {
     request: Vec<u8>,
     check: Check,
-    once: Option<Arc<Mutex<Vec<String>>>>,
+    single_use_ids: Option<Arc<Mutex<Vec<String>>>>,
     left: Arc<AtomicUsize>,
 }
 
-async fn client(address: String, asking: Asking, until: Instant) -> anyhow::Result<Vec<Duration>> {
-    let Asking { mut request, check, once, left } = asking;
+async fn client(address: String, options: ClientOptions, until: Instant) -> anyhow::Result<Vec<Duration>> {
+    let ClientOptions { mut request, check, single_use_ids, left } = options;
     let mut connection = Connection::open(&address).await?;
     let find = |request: &[u8], word: &str| {
         let start = request.windows(word.len()).position(|part| part == word.as_bytes())?;
         Some(start..start + word.len())
     };
-    let (place, of_once) = (find(&request, FRESH_KEY), find(&request, ONCE));
+    let (key_position, id_position) = (find(&request, FRESH_KEY), find(&request, SINGLE_USE_ID));
     let mut times = Vec::new();
-    while Instant::now() < until && take(&left) {
+    while Instant::now() < until && take_one(&left) {
         let key = fresh_key();
-        if let Some(place) = place.clone().and_then(|place| request.get_mut(place)) {
-            place.copy_from_slice(key.as_bytes());
+        if let Some(position) = key_position.clone().and_then(|position| request.get_mut(position)) {
+            position.copy_from_slice(key.as_bytes());
         }
-        if let Some(once) = &once {
-            let Some(next) = once.lock().unwrap_or_else(PoisonError::into_inner).pop() else { break };
-            if let Some(place) = of_once.clone().and_then(|place| request.get_mut(place)) {
-                place.copy_from_slice(next.as_bytes());
+        if let Some(single_use_ids) = &single_use_ids {
+            let Some(next) = single_use_ids.lock().unwrap_or_else(PoisonError::into_inner).pop() else {
+                break;
+            };
+            if let Some(position) = id_position.clone().and_then(|position| request.get_mut(position)) {
+                position.copy_from_slice(next.as_bytes());
             }
         }
         let start = Instant::now();
-        let answer = connection.ask(&request).await?;
+        let response = connection.send(&request).await?;
         times.push(start.elapsed());
-        answer.expect(200)?;
-        check(&key, answer.body)?;
+        response.expect(200)?;
+        check(&key, response.body)?;
     }
     Ok(times)
 }
 
-/// Takes one of what is left; false when nothing is.
-pub(crate) fn take(left: &AtomicUsize) -> bool {
+/// Decrements the number of remaining requests. Returns false if none is left.
+pub(crate) fn take_one(left: &AtomicUsize) -> bool {
     left.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
 }
 
-/// One that nobody has used.
+/// Returns a key that is not used in this process yet.
 fn fresh_key() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     format!("key-{:020}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// User and system time of a process so far.
+/// Returns the user and system time of a process.
 pub(crate) fn cpu_time(process: u32) -> anyhow::Result<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // Fields 14 and 15, counted after the name, which may hold blanks.
+    // Fields 14 and 15, counted after the name, which may contain spaces.
     let fields: Vec<&str> = stat.rsplit_once(')').context("a stat line")?.1.split_whitespace().collect();
     let ticks = |field: usize| fields.get(field).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-    // The kernel's unit here is always a hundredth of a second.
+    // The unit is always a hundredth of a second.
     Ok(Duration::from_millis((ticks(11) + ticks(12)) * 10))
 }

@@ -1,8 +1,8 @@
-//! What the figures were measured on.
+//! A description of the machine, which is printed with the figures.
 
 use std::num::NonZero;
 
-/// Cores, processor and kernel, on one line.
+/// Returns cores, processor and kernel on one line.
 pub(crate) fn machine() -> String {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(0, NonZero::get);

@@ -1,7 +1,7 @@
-//! Figures of this machine: what Haft costs beside doing without it. `make bench` runs all of them.
+//! Benchmarks that compare Haft with the same work without Haft. `make bench` runs all of them.
 //!
-//! Rounds of the things compared are interleaved, so that a busy moment hits
-//! all of them, and the median round is shown. Nothing is asserted.
+//! Rounds of the compared variants are interleaved, so that other load on the machine affects all of them.
+//! The result is the median round. There are no thresholds.
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark ends with its process")]
 
@@ -14,7 +14,6 @@ mod hops;
 mod http;
 mod http_tool;
 mod import;
-mod listener;
 mod load;
 mod log;
 mod machine;
@@ -24,6 +23,7 @@ mod no_op;
 mod pipeline;
 mod scratch;
 mod start;
+mod subscriber;
 mod table;
 mod tasks;
 
@@ -33,14 +33,14 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-/// The same allocator as the binary has.
+/// The allocator of the `haft` binary.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    // The servers under load are processes of their own, so that their CPU time can be told from the client's.
+    // The servers under load are separate processes, so that their CPU time is measured separately.
     if let ["serve", which @ ..] = words.as_slice() {
         return http::serve(which);
     }
@@ -57,7 +57,7 @@ fn main() -> anyhow::Result<ExitCode> {
     runtime.block_on(async {
         match words {
             [] => all(rows).await,
-            // One part alone, for whoever works on it.
+            // A single benchmark.
             ["pipeline"] => tokio::spawn(pipeline::run()).await?,
             ["builtins"] => tokio::spawn(builtins::run()).await?,
             ["start"] => start::run(other),
@@ -67,7 +67,7 @@ fn main() -> anyhow::Result<ExitCode> {
             ["import"] => import::run().await,
             ["tasks"] => tasks::run().await,
             ["agent"] => agent::run(agent::ROUND).await,
-            // Shorter rounds, to see that it works.
+            // With shorter rounds, to test the benchmark itself.
             ["agent", seconds] => {
                 let seconds = seconds.parse::<f64>().context("seconds")?;
                 agent::run(Duration::try_from_secs_f64(seconds)?).await
@@ -77,19 +77,19 @@ fn main() -> anyhow::Result<ExitCode> {
                 let seconds = seconds.parse::<u64>().context("seconds")?;
                 hops::load(Duration::from_secs(seconds)).await
             }
-            ["load", door, seconds, connections @ ..] if connections.len() < 2 => {
+            ["load", variant, seconds, connections @ ..] if connections.len() < 2 => {
                 let seconds = seconds.parse::<u64>().context("seconds")?;
                 let connections = connections.first().map_or(Ok(16), |count| count.parse());
-                agent::load(door, Duration::from_secs(seconds), connections.context("connections")?).await
+                agent::load(variant, Duration::from_secs(seconds), connections.context("connections")?).await
             }
-            other => bail!("there is no benchmark {other:?}; bench/README.md has a list"),
+            other => bail!("unknown benchmark {other:?}; bench/README.md lists the benchmarks"),
         }
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
 async fn all(rows: u64) -> anyhow::Result<()> {
-    // On a worker, as calls in a server are.
+    // On a worker thread of the runtime, as in a server.
     tokio::spawn(pipeline::run()).await??;
     tokio::spawn(builtins::run()).await??;
     start::run(None)?;

@@ -1,8 +1,8 @@
-//! What a process takes in memory.
+//! The memory of a process.
 
 use anyhow::Context;
 
-/// Resident memory of a process, in MiB.
+/// Returns the resident memory of a process, in MiB.
 pub(crate) fn resident_of(process: &str) -> anyhow::Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("a size")?;

@@ -1,4 +1,4 @@
-//! nginx as a hop: a configuration of its own, two workers, connections kept alive on both sides, no log.
+//! nginx as a hop, with a generated configuration: two workers, keep-alive connections on both sides, no log.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::load::Target;
 use crate::scratch::Scratch;
 
 const WORKERS: usize = 2;
-const PATIENCE: Duration = Duration::from_secs(5);
+const START_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct Nginx {
     child: Child,
@@ -21,44 +21,44 @@ pub(crate) struct Nginx {
 }
 
 impl Nginx {
-    /// In front of an API; none where nginx is not installed.
+    /// Starts nginx in front of an API. Returns `None` if nginx is not installed.
     pub(crate) fn start(upstream: &str) -> anyhow::Result<Option<Self>> {
         let Some(binary) = binary() else { return Ok(None) };
         let directory = Scratch::new("nginx")?;
         // A port that was free a moment ago.
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
         std::fs::write(file(&directory), configuration(directory.path(), &address, upstream))?;
-        let said = std::fs::File::create(directory.path().join("said"))?;
-        let child = command(&binary, &directory).stderr(said).spawn()?;
+        let stderr = std::fs::File::create(directory.path().join("stderr.log"))?;
+        let child = command(&binary, &directory).stderr(stderr).spawn()?;
         let nginx = Self { child, binary, address, directory };
         nginx.wait()?;
         Ok(Some(nginx))
     }
 
-    /// The work is done by its workers.
+    /// Returns the target of load, with the worker processes.
     pub(crate) fn target(&self, path: &str) -> anyhow::Result<Target> {
         Ok(Target::new(&self.address, path, children(self.child.id())?))
     }
 
     fn wait(&self) -> anyhow::Result<()> {
         let start = Instant::now();
-        while start.elapsed() < PATIENCE {
+        while start.elapsed() < START_TIMEOUT {
             if children(self.child.id())?.len() == WORKERS && TcpStream::connect(&self.address).is_ok() {
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        let said = std::fs::read_to_string(self.directory.path().join("said")).unwrap_or_default();
-        bail!("nginx does not start: {said}")
+        let stderr = std::fs::read_to_string(self.directory.path().join("stderr.log")).unwrap_or_default();
+        bail!("nginx did not start: {stderr}")
     }
 }
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // Its workers would outlive it if it were killed.
-        let asked =
+        // Stopped, not killed, since its workers would survive.
+        let stopped =
             command(&self.binary, &self.directory).args(["-s", "stop"]).stderr(Stdio::null()).status();
-        if !asked.is_ok_and(|status| status.success()) {
+        if !stopped.is_ok_and(|status| status.success()) {
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
@@ -67,9 +67,10 @@ impl Drop for Nginx {
 
 fn binary() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // Where systems keep it is not on everybody's path.
-    let usual = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
-    let mut files = std::env::split_paths(&path).chain(usual).map(|directory| directory.join("nginx"));
+    // The directories of system programs are not in the PATH of every user.
+    let system_directories = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
+    let mut files =
+        std::env::split_paths(&path).chain(system_directories).map(|directory| directory.join("nginx"));
     files.find(|file| file.is_file())
 }
 
@@ -83,7 +84,7 @@ fn command(binary: &Path, directory: &Scratch) -> Command {
     command
 }
 
-/// The same request comes in as at the other hops, and the same one goes out.
+/// Returns a configuration that accepts the same request as the other hops, and sends the same request.
 fn configuration(directory: &Path, address: &str, upstream: &str) -> String {
     let directory = directory.display();
     format!(
@@ -118,15 +119,15 @@ http {{
     )
 }
 
-/// The processes that one has started.
+/// Returns the child processes of a process.
 fn children(parent: u32) -> anyhow::Result<Vec<u32>> {
     let mut children = Vec::new();
     for entry in std::fs::read_dir("/proc").context("the processes")? {
         let name = entry?.file_name();
         let Some(process) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-        // It may have ended by now.
+        // The process may have ended since the directory was read.
         let Ok(stat) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { continue };
-        // The second field after the name, which may hold blanks.
+        // The second field after the name, which may contain spaces.
         let started_by = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1));
         if started_by.is_some_and(|id| id.parse::<u32>() == Ok(parent)) {
             children.push(process);

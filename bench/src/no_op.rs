@@ -1,4 +1,4 @@
-//! What the benchmarks call: a kind that does nothing, and an engine with every guard on.
+//! A kind of tool that does nothing, and an engine with all guards on.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(crate) async fn no_op(arguments: &Value) -> anyhow::Result<Value> {
     Ok(arguments.clone())
 }
 
-/// The same as a kind of tool, with a circuit breaker like one that calls an API.
+/// The kind of tool that does nothing, with a circuit breaker like a tool that calls an API.
 struct NoOp {
     key: BreakerKey,
 }
@@ -43,25 +43,25 @@ impl Prepared for NoOp {
         _: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
         Box::pin(async move {
-            let answer = no_op(arguments.as_value()).await;
-            answer
+            let result = no_op(arguments.as_value()).await;
+            result
                 .map(ToolOutput::from)
                 .map_err(|error| CallError::text(haft_engine::ErrorKind::Execution, error.to_string()))
         })
     }
 }
 
-/// Takes records and forgets them: the cost of keeping them is the sink's own.
-pub(crate) struct Forgetful;
+/// A sink that discards call records, since the cost of storing them is not part of the pipeline.
+pub(crate) struct DiscardingSink;
 
-impl CallSink for Forgetful {
+impl CallSink for DiscardingSink {
     fn write<'a>(&'a self, records: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>> {
         std::hint::black_box(records);
         Box::pin(std::future::ready(Ok(())))
     }
 }
 
-/// An engine with everything on, and tools `native_0` and on, `kind_0` and on, and `kept`.
+/// Builds an engine with all features on, and the tools `native_0` …, `kind_0` … and `cached`.
 pub(crate) fn engine(tools: usize) -> anyhow::Result<ToolService> {
     let engine = ToolService::builder()
         .kind(NoOp { key: BreakerKey::new("https://api.example") })
@@ -69,8 +69,8 @@ pub(crate) fn engine(tools: usize) -> anyhow::Result<ToolService> {
         .cache()
         .limits()
         .events()
-        // Room for several rounds: these calls come faster than any log could be written.
-        .sink_of(Arc::new(Forgetful), 1 << 20)
+        // Enough for several rounds, since these calls are faster than any log.
+        .sink_of(Arc::new(DiscardingSink), 1 << 20)
         .build();
     let schema = json!({
         "type": "object",
@@ -98,6 +98,6 @@ pub(crate) fn engine(tools: usize) -> anyhow::Result<ToolService> {
     let of_kind = |name: &str| limited(Tool::new(name, "Does nothing.", "no-op", json!({})));
     let half = tools / 2;
     let all = (0..half).map(native).chain((0..half).map(|n| of_kind(&format!("kind_{n}"))));
-    engine.register_all(all.chain([of_kind("kept").cache_seconds(3600)]))?;
+    engine.register_all(all.chain([of_kind("cached").cache_seconds(3600)]))?;
     Ok(engine)
 }

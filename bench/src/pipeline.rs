@@ -1,4 +1,4 @@
-//! The cost of one call through the whole pipeline, beside calling the function itself.
+//! The cost of one call through the whole pipeline, compared with a direct call of the function.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::table::{median, print};
 const ROUNDS: usize = 15;
 const CALLS: usize = 20_000;
 
-/// One round of calls over tools whose names begin so; microseconds per call.
+/// Runs one round of calls of these tools. Returns microseconds per call.
 async fn round(engine: &ToolService, names: &[String]) -> anyhow::Result<f64> {
     let start = Instant::now();
     for name in names.iter().cycle().take(CALLS) {
@@ -30,7 +30,7 @@ async fn direct_round() -> anyhow::Result<f64> {
     Ok(start.elapsed().as_secs_f64() * 1e6 / CALLS as f64)
 }
 
-/// One line of the table: what is called, and its rounds so far.
+/// One row of the table, with its rounds so far.
 struct Line<'a> {
     name: &'static str,
     engine: &'a ToolService,
@@ -43,8 +43,8 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     let start = Instant::now();
     let many = engine(10_000)?;
     let registering = start.elapsed();
-    let heard = engine(10)?;
-    let mut events = heard.subscribe();
+    let subscribed = engine(10)?;
+    let mut events = subscribed.subscribe();
 
     let names = |prefix: &str, count: usize| (0..count).map(|n| format!("{prefix}_{n}")).collect::<Vec<_>>();
     let line = |name, engine, tools| Line { name, engine, tools, rounds: Vec::new() };
@@ -54,14 +54,14 @@ pub(crate) async fn run() -> anyhow::Result<()> {
         line("native tools, 5,000 in turn, each cold", &many, names("native", 5000)),
         line("tool with a circuit breaker, one of 10", &few, names("kind", 1)),
         line("tool with a circuit breaker, one of 10,000", &many, names("kind", 1)),
-        line("kept answer", &few, vec!["kept".to_owned()]),
-        line("native tool, one subscriber to events", &heard, names("native", 1)),
+        line("cached result", &few, vec!["cached".to_owned()]),
+        line("native tool, one subscriber to events", &subscribed, names("native", 1)),
     ];
     let mut direct = Vec::new();
     for _ in 0..ROUNDS {
         direct.push(direct_round().await?);
         for line in &mut lines {
-            // The records of the last round are written before the next begins.
+            // Waits until the call records of the last round are written.
             tokio::time::sleep(Duration::from_millis(30)).await;
             line.rounds.push(round(line.engine, &line.tools).await?);
         }

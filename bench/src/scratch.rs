@@ -1,15 +1,15 @@
-//! Where a benchmark keeps things while it runs.
+//! Temporary directories of the benchmarks.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A path that nobody uses yet.
+/// Returns an unused path in the temporary directory.
 pub(crate) fn unused(name: &str) -> PathBuf {
     let number = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     std::env::temp_dir().join(format!("haft-bench-{name}-{}", number.as_nanos()))
 }
 
-/// A directory that goes with its holder.
+/// A temporary directory that is deleted when it is dropped.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {

@@ -1,4 +1,5 @@
-//! `haft serve` from its start to its first response, and its resident memory, on an empty database and on full ones.
+//! `haft serve` from its start to its first response, and its resident memory, on an empty database and on
+//! full ones.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Rows of figures, aligned.
+//! Tables of figures, and their quantiles.
 
 /// Prints rows under a heading; the first row names the columns.
 pub(crate) fn print(heading: &str, rows: &[Vec<String>]) {
@@ -19,15 +19,15 @@ pub(crate) fn print(heading: &str, rows: &[Vec<String>]) {
     }
 }
 
-/// The middle one.
+/// Returns the median.
 pub(crate) fn median(figures: Vec<f64>) -> f64 {
-    part(&figures, 0.5)
+    quantile(&figures, 0.5)
 }
 
-/// The one that this part of all, from 0 to 1, is smaller than.
-pub(crate) fn part(figures: &[f64], part: f64) -> f64 {
+/// Returns the quantile for a share from 0 to 1.
+pub(crate) fn quantile(figures: &[f64], share: f64) -> f64 {
     let mut figures = figures.to_vec();
     figures.sort_unstable_by(f64::total_cmp);
-    let place = (figures.len() as f64 * part) as usize;
-    figures.get(place.min(figures.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
+    let index = (figures.len() as f64 * share) as usize;
+    figures.get(index.min(figures.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
 }

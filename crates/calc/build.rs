@@ -1,9 +1,9 @@
-//! Fetches mathjs from its registry package, pinned by the lock file, so that it can be built into the crate.
+//! Downloads mathjs from the npm registry, pinned by the lock file, to embed it in the crate.
 
 #![allow(
     clippy::expect_used,
     clippy::disallowed_methods,
-    reason = "a build that cannot go on says why and ends"
+    reason = "a failed build reports the reason and stops"
 )]
 
 use std::path::Path;
@@ -23,7 +23,7 @@ fn main() {
     println!("cargo::rustc-env=HAFT_MATHJS_DIR={}", work.display());
 }
 
-/// Installs exactly what the lock file says, unless that is there already.
+/// Installs the packages of the lock file, unless they are installed already.
 fn install(work: &Path) {
     let lock = fs::read("js/package-lock.json").expect("the lock file is part of the crate");
     let stamp = work.join("installed.json");

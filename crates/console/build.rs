@@ -1,5 +1,5 @@
-//! Lists what `web/dist` holds, for the compiler to take in. Without a built console there is nothing to list,
-//! and one sentence says what to do.
+//! Generates the list of files in `web/dist` that the crate embeds. If the console was not built, the list is
+//! empty and a compiler warning is printed.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::{env, fs, io};
 const DIST: &str = "../../web/dist";
 
 fn main() -> io::Result<()> {
-    // Of this very tree: several may be compiled into one directory.
+    // Relative to this checkout: several checkouts may share one target directory.
     println!("cargo::rerun-if-changed={DIST}");
     let dist = env::current_dir()?.join(DIST);
     let mut paths = Vec::new();

@@ -1,4 +1,4 @@
-// Agents: tools are chosen, put in order and given values; what is stored is what was seen, and nothing is lost unasked.
+// Agents: choosing, ordering and binding tools, saving, and conflicts.
 import type { Page } from '@playwright/test';
 
 import { expect, type Haft, test, type Upstream } from './support/haft';
@@ -24,12 +24,12 @@ async function weatherTool(haft: Haft, upstream: Upstream): Promise<{ id: string
   });
 }
 
-/** The names of the chosen tools, from the first to the last. */
+/** The names of the chosen tools in order. */
 const orderOf = (page: Page) => page.getByRole('grid', { name: 'Tools of this agent' }).getByRole('row').getByRole('code');
 
 const rowOf = (page: Page, name: string) => page.getByRole('row', { name });
 
-/** Draws a tool by its handle onto the upper edge of another. */
+/** Drags a tool by its handle onto the upper edge of another. */
 async function drawBefore(page: Page, name: string, before: string): Promise<void> {
   const handle = await rowOf(page, name).getByRole('button', { name: `Drag ${name}` }).boundingBox();
   const place = await rowOf(page, before).boundingBox();
@@ -41,7 +41,7 @@ async function drawBefore(page: Page, name: string, before: string): Promise<voi
   await page.mouse.up();
 }
 
-test('an agent has the tools, the order and the values that it was given', async ({ console: page, haft, upstream }) => {
+test('an agent is saved with its tools, their order and their values', async ({ console: page, haft, upstream }) => {
   const weather = await weatherTool(haft, upstream);
   await page.getByRole('link', { name: 'Agents' }).click();
   await page.getByRole('button', { name: 'New agent' }).click();
@@ -82,7 +82,7 @@ test('an agent has the tools, the order and the values that it was given', async
   expect(stored[2]?.toolConfig).toEqual({ $fixed: { units: 'metric' } });
 });
 
-test('tools are put in order by keys alone, and switched off', async ({ console: page, haft }) => {
+test('tools are ordered and disabled by keyboard', async ({ console: page, haft }) => {
   const made = await haft.api<Agent>('POST', '/api/agents', { name: 'helper', toolIds: ['calculator', 'datetime', 'string'] });
   await page.goto(`${haft.url}/agents/${made.id}`);
   await rowOf(page, 'calculator').focus();
@@ -95,7 +95,7 @@ test('tools are put in order by keys alone, and switched off', async ({ console:
   await expect(page.getByRole('button', { name: 'Insert before calculator' })).toBeFocused();
   await page.keyboard.press('Enter');
   await expect(orderOf(page)).toHaveText(['string', 'calculator', 'datetime']);
-  await page.getByRole('switch', { name: 'calculator is on' }).press('Space');
+  await page.getByRole('switch', { name: 'Enable calculator' }).press('Space');
   await expect(page.getByText('2 of 3 on')).toBeVisible();
   await page.keyboard.press('Control+s');
   await expect(page.getByText('Unsaved changes')).toBeHidden();
@@ -105,12 +105,12 @@ test('tools are put in order by keys alone, and switched off', async ({ console:
   expect(stored.map((binding) => [binding.toolId, binding.isEnabled])).toEqual([['string', true], ['calculator', false], ['datetime', true]]);
 });
 
-test('what somebody else saved meanwhile is not written over, and that is said', async ({ console: page, haft }) => {
+test('a conflicting save is reported and overwrites nothing', async ({ console: page, haft }) => {
   const made = await haft.api<Agent>('POST', '/api/agents', { name: 'helper', systemPrompt: 'First.' });
   await page.goto(`${haft.url}/agents/${made.id}`);
   await page.getByLabel('System prompt').fill('Mine.');
   await haft.api('PATCH', `/api/agents/${made.id}`, { systemPrompt: 'Theirs.' });
-  await expect(page.getByText('Somebody else has changed this agent since.')).toBeVisible();
+  await expect(page.getByText('Another user has changed this agent.')).toBeVisible();
 
   await page.getByRole('button', { name: 'Save' }).click();
   const conflict = page.getByRole('dialog', { name: 'Changed while you were editing' });
@@ -120,14 +120,14 @@ test('what somebody else saved meanwhile is not written over, and that is said',
 
   await page.getByRole('button', { name: 'Discard mine and reload' }).click();
   await expect(page.getByLabel('System prompt')).toHaveValue('Theirs.');
-  await expect(page.getByText('Somebody else has changed this agent since.')).toBeHidden();
+  await expect(page.getByText('Another user has changed this agent.')).toBeHidden();
   await page.getByLabel('System prompt').fill('Mine, after theirs.');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Unsaved changes')).toBeHidden();
   expect((await haft.api<Agent>('GET', `/api/agents/${made.id}`)).systemPrompt).toBe('Mine, after theirs.');
 });
 
-test('one keeps an agent as one changed it, and what somebody else changed of it as well', async ({ console: page, haft }) => {
+test('keeping mine merges it with the changes of the other user', async ({ console: page, haft }) => {
   const made = await haft.api<Agent>('POST', '/api/agents', { name: 'helper', systemPrompt: 'First.', description: 'First.' });
   await page.goto(`${haft.url}/agents/${made.id}`);
   await page.getByLabel('System prompt').fill('Mine.');
@@ -144,8 +144,8 @@ test('one keeps an agent as one changed it, and what somebody else changed of it
   expect([stored.systemPrompt, stored.description]).toEqual(['Mine.', 'Theirs.']);
 });
 
-test('leaving with unsaved changes asks first', async ({ console: page, haft }) => {
-  const made = await haft.api<Agent>('POST', '/api/agents', { name: 'helper', description: 'As it was.' });
+test('leaving with unsaved changes asks for confirmation', async ({ console: page, haft }) => {
+  const made = await haft.api<Agent>('POST', '/api/agents', { name: 'helper', description: 'The first description.' });
   await page.goto(`${haft.url}/agents/${made.id}`);
   await page.getByRole('textbox', { name: 'Description' }).fill('Changed.');
   await page.getByRole('link', { name: 'Tools', exact: true }).click();
@@ -156,13 +156,13 @@ test('leaving with unsaved changes asks first', async ({ console: page, haft }) 
   await page.getByRole('link', { name: 'Tools', exact: true }).click();
   await question.getByRole('button', { name: 'Leave' }).click();
   await expect(page.getByRole('heading', { name: 'Tools', level: 1 })).toBeVisible();
-  expect((await haft.api<Agent & { description: string }>('GET', `/api/agents/${made.id}`)).description).toBe('As it was.');
+  expect((await haft.api<Agent & { description: string }>('GET', `/api/agents/${made.id}`)).description).toBe('The first description.');
 
   await page.goBack();
-  await expect(page.getByRole('textbox', { name: 'Description' })).toHaveValue('As it was.');
+  await expect(page.getByRole('textbox', { name: 'Description' })).toHaveValue('The first description.');
 });
 
-test('how the model is asked is set, saved, and there again after a reload', async ({ console: page, haft }) => {
+test('model settings are saved and survive a reload', async ({ console: page, haft }) => {
   const made = await haft.api<Agent>('POST', '/api/agents', { name: 'helper', toolIds: ['calculator', 'datetime'] });
   await page.goto(`${haft.url}/agents/${made.id}`);
   const numbers: [label: string, value: string][] = [
@@ -172,7 +172,7 @@ test('how the model is asked is set, saved, and there again after a reload', asy
   for (const [label, value] of numbers) await page.getByLabel(label, { exact: true }).fill(value);
   await page.getByRole('button', { name: /Tool choice/ }).click();
   await page.getByRole('option', { name: 'Always calculator' }).click();
-  for (const name of ['Parallel tool calls', 'Go on by itself']) {
+  for (const name of ['Parallel tool calls', 'Resume automatically']) {
     await expect(page.getByRole('switch', { name })).toBeChecked();
     await page.getByText(name, { exact: true }).click();
     await expect(page.getByRole('switch', { name })).not.toBeChecked();
@@ -184,17 +184,17 @@ test('how the model is asked is set, saved, and there again after a reload', asy
   await page.getByRole('button', { name: 'More settings' }).click();
   for (const [label, value] of numbers) await expect(page.getByLabel(label, { exact: true })).toHaveValue(value);
   await expect(page.getByRole('button', { name: /Tool choice/ })).toContainText('Always calculator');
-  for (const name of ['Parallel tool calls', 'Go on by itself']) await expect(page.getByRole('switch', { name })).not.toBeChecked();
+  for (const name of ['Parallel tool calls', 'Resume automatically']) await expect(page.getByRole('switch', { name })).not.toBeChecked();
   const kept = async () => (await haft.api<{ config: object }>('GET', `/api/agents/${made.id}`)).config;
   expect(await kept()).toMatchObject({
     temperature: 0.35, maxTokens: 2048, maxSteps: 7, toolChoice: { type: 'function', function: { name: 'calculator' } },
     parallelToolCalls: false, resume: 'manual', maxCalls: 24, maxSeconds: 90, maxTotalTokens: 150_000,
   });
 
-  // What is emptied again is the model's own, and the server's.
+  // An emptied field resets to the default of the model or the server.
   for (const label of ['Temperature', 'Max tokens', 'Calls per turn']) await page.getByLabel(label, { exact: true }).fill('');
   await page.getByRole('button', { name: /Tool choice/ }).click();
-  await page.getByRole('option', { name: 'Model’s own' }).click();
+  await page.getByRole('option', { name: 'Model default' }).click();
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Unsaved changes')).toBeHidden();
   expect(await kept()).toMatchObject({ temperature: null, maxTokens: null, toolChoice: null, maxSteps: 7, maxSeconds: 90 });
@@ -205,10 +205,10 @@ test('how the model is asked is set, saved, and there again after a reload', asy
   expect(await kept()).toMatchObject({ temperature: null });
 });
 
-test('the first agent is made at one press, copied and deleted', async ({ console: page, haft }) => {
+test('the example agent is created, duplicated and deleted', async ({ console: page, haft }) => {
   await haft.api('DELETE', '/api/agents/sample_assistant');
   await page.goto(`${haft.url}/agents`);
-  await page.getByRole('button', { name: 'Make an example agent' }).click();
+  await page.getByRole('button', { name: 'Create an example agent' }).click();
   await expect(orderOf(page)).toHaveText(['calculator', 'datetime', 'string']);
   await page.getByRole('button', { name: 'More', exact: true }).click();
   await page.getByRole('menuitem', { name: 'Duplicate' }).click();

@@ -1,4 +1,4 @@
-// What waits for a person: it is looked at, changed, approved or denied, once, and only by who may.
+// Approvals: reading, editing, approving and denying a waiting call, once, and only with permission.
 import type { Page } from '@playwright/test';
 
 import { expect, type Haft, test, type Upstream } from './support/haft';
@@ -13,7 +13,7 @@ async function makePay(haft: Haft, upstream: Upstream, token = haft.token): Prom
   });
 }
 
-/** Posts in the space of a token. */
+/** Sends a POST request in the space of a token. */
 async function post<T>(haft: Haft, token: string, path: string, body: unknown): Promise<T> {
   const answer = await fetch(haft.url + path, {
     method: 'POST', body: JSON.stringify(body),
@@ -32,14 +32,14 @@ const statusOf = async (haft: Haft, id: string) => (await haft.api<{ status: str
 
 const cards = (page: Page) => page.getByRole('article', { name: 'pay' });
 
-test('an approval is edited, refused where it does not fit, and sent once as it was edited', async ({ console: page, haft, upstream }) => {
+test('edited arguments are validated, and sent once', async ({ console: page, haft, upstream }) => {
   await makePay(haft, upstream);
   const id = await askFor(haft, 500);
-  // Whoever looks elsewhere sees that somebody is asked.
+  // The navigation shows the number of waiting approvals on every page.
   await page.getByRole('link', { name: 'Approvals 1 waiting' }).click();
   const card = cards(page);
   await expect(card).toContainText('amount > 100');
-  await expect(card).toContainText('Changes something');
+  await expect(card).toContainText('Write');
   await expect(card).toContainText('Expires');
   const amount = card.getByRole('textbox', { name: 'Amount' });
   await expect(amount).toHaveValue('500');
@@ -51,21 +51,21 @@ test('an approval is edited, refused where it does not fit, and sent once as it 
   await expect(amount).toHaveAccessibleDescription(/1000/);
   await expect(amount).toHaveAttribute('aria-invalid', 'true');
   await expect(amount).toBeFocused();
-  expect(upstream.seen).toEqual([]);
+  expect(upstream.requests).toEqual([]);
   expect(await statusOf(haft, id)).toBe('waiting');
 
   await amount.fill('300');
   await card.getByRole('textbox', { name: 'Your note' }).fill('less will do');
   await card.getByRole('button', { name: 'Approve as edited' }).click();
-  await expect(page.getByRole('heading', { name: 'Nothing waits' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'No waiting approvals' })).toBeVisible();
   await expect(page.getByRole('link', { name: 'Approvals', exact: true })).toBeVisible();
   await expect.poll(() => statusOf(haft, id)).toBe('succeeded');
-  expect(upstream.seen.map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ amount: 300 }]);
+  expect(upstream.requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ amount: 300 }]);
   const kept = await haft.api<{ decision: { note: string } }>('GET', `/api/approvals/${id}`);
   expect(kept.decision.note).toBe('less will do');
 });
 
-test('one is denied with a note, by keys alone, and the next one is at hand', async ({ console: page, haft, upstream }) => {
+test('an approval is denied with a note by keyboard, and the next one gets the focus', async ({ console: page, haft, upstream }) => {
   await makePay(haft, upstream);
   const first = await askFor(haft, 900);
   const second = await askFor(haft, 200);
@@ -85,28 +85,28 @@ test('one is denied with a note, by keys alone, and the next one is at hand', as
   await expect.poll(() => statusOf(haft, first)).toBe('failed');
 
   await cards(page).getByRole('button', { name: 'Approve' }).click();
-  await expect(page.getByRole('heading', { name: 'Nothing waits' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'No waiting approvals' })).toBeVisible();
   await expect.poll(() => statusOf(haft, second)).toBe('succeeded');
-  expect(upstream.seen).toHaveLength(1);
+  expect(upstream.requests).toHaveLength(1);
   await page.goto(`${haft.url}/tasks?task=${first}`);
   await expect(page.getByRole('dialog', { name: 'pay' })).toContainText('pay was not approved: too much');
 });
 
-test('what somebody else decided meanwhile says so and goes', async ({ console: page, haft, upstream }) => {
+test('an approval decided elsewhere shows that decision and is removed', async ({ console: page, haft, upstream }) => {
   await makePay(haft, upstream);
   const id = await askFor(haft, 500);
   await page.goto(`${haft.url}/approvals`);
   await expect(cards(page)).toBeVisible();
-  // Nothing is heard of it before the press.
+  // The page does not notice the decision before the button is pressed.
   await page.route('**/api/approvals?*', (route) => route.abort());
   await haft.api('POST', `/api/approvals/${id}`, { decision: 'deny' });
   await page.getByRole('button', { name: 'Approve' }).click();
   await expect(page.getByRole('alert').filter({ hasText: 'decided already' })).toBeVisible();
   await expect(cards(page)).toHaveCount(0);
-  expect(upstream.seen).toEqual([]);
+  expect(upstream.requests).toEqual([]);
 });
 
-test('who may only call sees what waits, and cannot decide', async ({ page, haft, upstream }) => {
+test('a caller sees waiting approvals, and cannot decide', async ({ page, haft, upstream }) => {
   const space = await haft.api<{ id: string }>('POST', '/api/spaces', { name: 'Paying team' });
   await haft.api('POST', '/api/users', { name: 'ada', password: PASSWORD });
   await haft.api('PUT', `/api/spaces/${space.id}/members/ada`, { role: 'caller' });
@@ -125,7 +125,7 @@ test('who may only call sees what waits, and cannot decide', async ({ page, haft
   for (const name of ['Approve', 'Deny', 'Edit']) await expect(page.getByRole('button', { name })).toBeHidden();
 });
 
-test('a tool asks only when its condition holds, and a wrong one is said at its field', async ({ console: page, haft, upstream }) => {
+test('a tool asks only if its condition holds, and an invalid condition is reported at its field', async ({ console: page, haft, upstream }) => {
   await haft.api('POST', '/api/tools', {
     name: 'pay', description: 'Pays.', type: 'http', config: { method: 'POST', url: `${upstream.url}/payments`, body: { amount: '{{amount}}' } },
   });
@@ -134,7 +134,7 @@ test('a tool asks only when its condition holds, and a wrong one is said at its 
   const condition = page.getByRole('textbox', { name: 'Ask only when' });
   await expect(condition).toBeHidden();
   await page.getByRole('button', { name: /When an agent calls it/ }).click();
-  await page.getByRole('option', { name: 'Ask a person first' }).click();
+  await page.getByRole('option', { name: 'Ask for approval' }).click();
   await condition.fill('amount >');
   await expect(condition).toHaveAttribute('aria-invalid', 'true');
   await condition.fill('amount > 50');
@@ -142,7 +142,7 @@ test('a tool asks only when its condition holds, and a wrong one is said at its 
   await expect.poll(async () => (await haft.api<{ askWhen: string | null }>('GET', '/api/tools/pay')).askWhen).toBe('amount > 50');
 });
 
-test('an agent asks about a tool only when its own condition holds', async ({ console: page, haft, upstream }) => {
+test('an agent asks about a tool only if the condition of its binding holds', async ({ console: page, haft, upstream }) => {
   const tool = await haft.api<{ id: string }>('POST', '/api/tools', {
     name: 'pay', description: 'Pays.', type: 'http', config: { method: 'POST', url: `${upstream.url}/payments`, body: { amount: '{{amount}}' } },
   });

@@ -1,11 +1,11 @@
-// The log: calls appear as they happen, are found again, opened, made again and taken along.
+// The call log: live rows, filters, details, replay, and the copied command.
 import type { Page } from '@playwright/test';
 
 import { expect, type Haft, test, type Upstream } from './support/haft';
 
 const KEY = 'k-0123456789-of-nobody-else';
 
-/** A tool that asks the upstream, with a key that nobody may see. */
+/** Creates a tool that calls the upstream with a secret key. */
 async function weatherTool(haft: Haft, upstream: Upstream): Promise<void> {
   await haft.api('PUT', '/api/secrets/weather_key', { value: KEY });
   await haft.api('POST', '/api/tools', {
@@ -16,17 +16,17 @@ async function weatherTool(haft: Haft, upstream: Upstream): Promise<void> {
   });
 }
 
-/** Makes a call, whatever comes of it. */
+/** Makes a call, and ignores its result. */
 async function call(haft: Haft, tool: string, args: unknown): Promise<void> {
   await haft.api('POST', `/api/tools/${tool}/execute`, { arguments: args }).catch(() => undefined);
 }
 
 const list = (page: Page) => page.getByRole('table', { name: 'Calls' });
-/** All rows but that of the headings. */
+/** All rows except the header. */
 const rows = (page: Page) => list(page).getByRole('row').filter({ has: page.getByRole('cell') });
 const panel = (page: Page, tool: string) => page.getByRole('dialog', { name: tool });
 
-test('a call appears by itself while the log is open', async ({ console: page, haft }) => {
+test('a new call appears while the log is open', async ({ console: page, haft }) => {
   await page.getByRole('link', { name: 'Calls' }).click();
   await expect(page.getByRole('heading', { name: 'No calls yet' })).toBeVisible();
   await call(haft, 'calculator', { expression: '6 * 7' });
@@ -44,7 +44,7 @@ test('a call appears by itself while the log is open', async ({ console: page, h
   await expect(rows(page)).toHaveCount(4);
 });
 
-test('filters are in the address and stay there', async ({ console: page, haft, upstream }) => {
+test('filters are stored in the address', async ({ console: page, haft, upstream }) => {
   await weatherTool(haft, upstream);
   for (const expression of ['1 + 1', '2 +', '3 +']) await call(haft, 'calculator', { expression });
   await call(haft, 'weather_forecast', { city: 'Oslo' });
@@ -63,7 +63,7 @@ test('filters are in the address and stay there', async ({ console: page, haft, 
 
   await page.reload();
   await expect(rows(page)).toHaveCount(2);
-  const chosen = page.getByRole('list', { name: 'Filters in use' });
+  const chosen = page.getByRole('list', { name: 'Active filters' });
   await expect(chosen.getByRole('button', { name: 'Remove filter Tool calculator' })).toBeVisible();
   await chosen.getByRole('button', { name: 'Remove filter Tool calculator' }).click();
   await expect(rows(page)).toHaveCount(3);
@@ -72,7 +72,7 @@ test('filters are in the address and stay there', async ({ console: page, haft, 
   await expect(rows(page)).toHaveCount(5);
 });
 
-test('a word finds calls by the name of the tool and by what went wrong', async ({ console: page, haft }) => {
+test('text search matches tool names and error messages', async ({ console: page, haft }) => {
   await call(haft, 'datetime', { operation: 'now' });
   await call(haft, 'calculator', { expression: '1 + 1' });
   await call(haft, 'calculator', { expression: '2 +' });
@@ -91,10 +91,10 @@ test('a word finds calls by the name of the tool and by what went wrong', async 
   await expect(search).toHaveValue('');
 });
 
-test('a call is opened by a press, by keys and by its address, and tells all of itself', async ({ console: page, haft, upstream }) => {
+test('a call is opened by click, by keyboard and by address, and shows all its details', async ({ console: page, haft, upstream }) => {
   await weatherTool(haft, upstream);
   await call(haft, 'weather_forecast', { city: 'Oslo' });
-  upstream.answers = [{ status: 404, body: { error: 'no such city' } }];
+  upstream.responses = [{ status: 404, body: { error: 'no such city' } }];
   await call(haft, 'weather_forecast', { city: 'Atlantis' });
   await page.goto(`${haft.url}/calls`);
   await rows(page).last().getByRole('link', { name: 'weather_forecast' }).click();
@@ -130,7 +130,7 @@ test('an ignored argument is listed under the warnings of its call', async ({ co
   await expect(warnings).toContainText('separator was ignored');
 });
 
-test('a call is made again, and the new one leads back to the first', async ({ console: page, haft, upstream }) => {
+test('a replayed call links to the original', async ({ console: page, haft, upstream }) => {
   await weatherTool(haft, upstream);
   await call(haft, 'weather_forecast', { city: 'Oslo' });
   await page.goto(`${haft.url}/calls`);
@@ -139,7 +139,7 @@ test('a call is made again, and the new one leads back to the first', async ({ c
   const opened = panel(page, 'weather_forecast');
   await opened.getByRole('button', { name: 'Replay', exact: true }).click();
   await expect(opened.getByRole('tree', { name: 'Answer' })).toContainText('21.5');
-  expect(upstream.seen.map((request) => request.url)).toEqual(['/forecast/Oslo', '/forecast/Oslo']);
+  expect(upstream.requests.map((request) => request.url)).toEqual(['/forecast/Oslo', '/forecast/Oslo']);
 
   await opened.getByRole('link', { name: 'Open the new call' }).click();
   await expect(page).not.toHaveURL(new RegExp(`call=${first}`));
@@ -147,11 +147,11 @@ test('a call is made again, and the new one leads back to the first', async ({ c
   await opened.getByRole('link', { name: 'the earlier call' }).click();
   await expect(page).toHaveURL(new RegExp(`call=${first}`));
   await page.keyboard.press('Escape');
-  // With the keys on a row nothing moves: what comes then is announced.
+  // While a row has the focus no row moves; new calls are announced instead.
   await expect(rows(page).nth(1).or(page.getByRole('button', { name: '1 new call' }))).toBeVisible();
 });
 
-test('letters that lead from row to row are only letters where arguments are edited', async ({ console: page, haft, upstream }) => {
+test('row navigation keys are plain letters while arguments are edited', async ({ console: page, haft, upstream }) => {
   await weatherTool(haft, upstream);
   await call(haft, 'weather_forecast', { city: 'Oslo' });
   await call(haft, 'weather_forecast', { city: 'Bergen' });
@@ -168,10 +168,10 @@ test('letters that lead from row to row are only letters where arguments are edi
   await page.keyboard.type('{"city": "Njkoping"');
   await expect(editor).toContainText('Njkoping');
   await opened.getByRole('button', { name: 'Call again' }).click();
-  await expect.poll(() => upstream.seen.at(-1)?.url).toBe('/forecast/Njkoping');
+  await expect.poll(() => upstream.requests.at(-1)?.url).toBe('/forecast/Njkoping');
 });
 
-test('what changes something is only made again after a question', async ({ console: page, haft, upstream }) => {
+test('replaying a write asks for confirmation', async ({ console: page, haft, upstream }) => {
   await haft.api('POST', '/api/tools', {
     name: 'create_ticket', description: 'Opens a ticket.', type: 'http',
     config: { method: 'POST', url: `${upstream.url}/tickets`, body: { title: '{{title}}' } },
@@ -181,17 +181,17 @@ test('what changes something is only made again after a question', async ({ cons
   await rows(page).getByRole('link', { name: 'create_ticket' }).click();
   const opened = panel(page, 'create_ticket');
   await opened.getByRole('button', { name: 'Replay', exact: true }).click();
-  await expect(opened.getByText('Replaying really calls it again')).toBeVisible();
-  expect(upstream.seen).toHaveLength(1);
+  await expect(opened.getByText('Replaying calls it again')).toBeVisible();
+  expect(upstream.requests).toHaveLength(1);
   await opened.getByRole('button', { name: 'Call again' }).click();
   await expect(opened.getByRole('link', { name: 'Open the new call' })).toBeVisible();
-  expect(upstream.seen.map((request) => request.body)).toEqual(['{"title":"It leaks"}', '{"title":"It leaks"}']);
+  expect(upstream.requests.map((request) => request.body)).toEqual(['{"title":"It leaks"}', '{"title":"It leaks"}']);
 });
 
-test('a call is taken along as a command without the secret', async ({ console: page, haft, upstream }) => {
+test('a call is copied as a command without its secret', async ({ console: page, haft, upstream }) => {
   await weatherTool(haft, upstream);
   await call(haft, 'weather_forecast', { city: 'Oslo' });
-  expect(upstream.seen[0]?.headers['x-weather-key']).toBe(KEY);
+  expect(upstream.requests[0]?.headers['x-weather-key']).toBe(KEY);
   await page.goto(`${haft.url}/calls`);
   await rows(page).getByRole('link', { name: 'weather_forecast' }).click();
   await panel(page, 'weather_forecast').getByRole('button', { name: 'Copy as cURL' }).click();
@@ -203,7 +203,7 @@ test('a call is taken along as a command without the secret', async ({ console: 
   await expect(page.getByRole('region', { name: 'cURL command' })).toHaveText(command);
 });
 
-test('what is further back comes while one scrolls', async ({ console: page, haft }) => {
+test('older calls are loaded while scrolling', async ({ console: page, haft }) => {
   for (let round = 0; round < 12; round += 1) {
     await Promise.all(Array.from({ length: 10 }, (_, place) => call(haft, 'calculator', { expression: `${round} + ${place}` })));
   }
@@ -211,7 +211,7 @@ test('what is further back comes while one scrolls', async ({ console: page, haf
   await expect(rows(page).first()).toBeVisible();
   await expect(async () => {
     await page.mouse.wheel(0, 3000);
-    await expect(page.getByText('That is all: 120 calls.')).toBeInViewport({ timeout: 300 });
+    await expect(page.getByText('End of the log: 120 calls.')).toBeInViewport({ timeout: 300 });
   }).toPass();
 
   await call(haft, 'datetime', { operation: 'now' });

@@ -1,4 +1,4 @@
-// Conversations: found, renamed, taken along and deleted; on a phone, and by everybody.
+// The list of conversations: search, rename, export, delete; on a phone, and with assistive technology.
 import AxeBuilder from '@axe-core/playwright';
 import { readFile } from 'node:fs/promises';
 
@@ -7,7 +7,7 @@ import { watch } from './support/watch';
 
 const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
-test('conversations are found, renamed, exported and deleted', async ({ console: page, haft, model }) => {
+test('conversations are searched, renamed, exported and deleted', async ({ console: page, haft, model }) => {
   model.replies = [{ text: 'An answer.' }];
   for (const text of ['The price of apples', 'The price of pears']) {
     await page.goto(`${haft.url}/chat`);
@@ -41,7 +41,7 @@ test('conversations are found, renamed, exported and deleted', async ({ console:
   await expect(page).toHaveURL(/\/chat$/);
   await expect(list.getByRole('link')).toHaveText(['The price of pears']);
 
-  // What is said, renamed and deleted elsewhere is seen here without a reload.
+  // Messages, renames and deletions from elsewhere appear without a reload.
   const { conversationId } = await haft.api<{ conversationId: string }>('POST', '/api/chat', { messages: [{ role: 'user', content: 'The price of plums' }] });
   await expect(list.getByRole('link')).toHaveText(['The price of plums', 'The price of pears']);
   await haft.api('PATCH', `/api/conversations/${conversationId}`, { title: 'Plums' });
@@ -50,18 +50,18 @@ test('conversations are found, renamed, exported and deleted', async ({ console:
   await expect(list.getByRole('link')).toHaveText(['The price of pears']);
 });
 
-test('a conversation that was deleted elsewhere, and an agent that is off or missing, are told in words', async ({ console: page, haft, model, upstream }) => {
+test('a deleted conversation and an unusable agent are explained', async ({ console: page, haft, model, upstream }) => {
   const agent = await makeGuide(haft, upstream);
   model.replies = [{ text: 'An answer.' }];
   await page.goto(`${haft.url}/chat?agent=${agent.id}`);
   await say(page, 'Hello');
   await expect(ended(page)).toBeVisible();
   await haft.api('DELETE', `/api/conversations/${page.url().split('/').at(-1)}`);
-  await expect(page.getByRole('heading', { name: 'There is no such conversation' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Conversation not found' })).toBeVisible();
 
   const send = page.getByRole('button', { name: 'Send' });
   await haft.api('PATCH', `/api/agents/${agent.id}`, { isActive: false });
-  for (const [wanted, why] of [[agent.id, 'This agent is off. Switch it on, or choose another.'], ['nobody', 'There is no such agent. Choose another.']] as const) {
+  for (const [wanted, why] of [[agent.id, 'This agent is off. Switch it on, or choose another.'], ['nobody', 'This agent does not exist. Choose another.']] as const) {
     await page.goto(`${haft.url}/chat?agent=${wanted}`);
     await composer(page).fill('Are you there?');
     await expect(page.getByText(why)).toBeVisible();
@@ -80,7 +80,7 @@ test('on a phone the list is a drawer, and an agent is tried from its page', asy
   await page.setViewportSize({ width: 390, height: 844 });
   await page.goto(`${haft.url}/agents/${agent.id}`);
   await page.getByRole('button', { name: 'Try this agent' }).click();
-  await expect(page.getByRole('heading', { name: 'Talk to guide' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Chat with guide' })).toBeVisible();
   await say(page, 'A question from the road');
   await expect(ended(page)).toBeVisible();
   await page.getByRole('button', { name: 'Conversations' }).click();
@@ -94,7 +94,7 @@ test('on a phone the list is a drawer, and an agent is tried from its page', asy
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
 });
 
-test('the chat keeps nobody out, and does nothing that the policy refuses', async ({ console: page, haft, model, upstream }) => {
+test('the chat violates neither accessibility rules nor the content policy', async ({ console: page, haft, model, upstream }) => {
   const { found } = await watch(page, haft.url);
   const agent = await makeGuide(haft, upstream);
   model.replies = [

@@ -1,27 +1,27 @@
-// Calls in a talk: side by side while they run, failed, in the background, and waiting for a person.
+// Tool calls in a conversation: in parallel, failed, in the background, and waiting for approval.
 import { call, ended, expect, makeGuide, say, test } from './support/chat';
 import { Upstream } from './support/haft';
 import { gate } from './support/model';
 
-test('calls that are made at once are seen while they run, and opened to all that is known', async ({ console: page, haft, model, upstream }) => {
+test('parallel calls are shown while they run, with all their details', async ({ console: page, haft, model, upstream }) => {
   const agent = await makeGuide(haft, upstream);
   const slow = gate();
-  // Whoever made one after the other would wait for the first.
-  upstream.answers = [{ status: 200, body: { temperature: 18 }, after: slow.wait }, { status: 200, body: { temperature: 11 } }];
+  // A client that made the calls one after the other would wait for the first.
+  upstream.responses = [{ status: 200, body: { temperature: 18 }, after: slow.wait }, { status: 200, body: { temperature: 11 } }];
   model.replies = [
     { text: 'Both at once.', calls: [{ name: 'weather', arguments: { city: 'Oslo' } }, { name: 'weather', arguments: { city: 'Bergen' } }] },
     { text: 'Oslo is warmer.' },
   ];
   await page.goto(`${haft.url}/chat?agent=${agent.id}`);
   await say(page, 'Oslo or Bergen?');
-  await expect(page.getByText('2 calls at once')).toBeVisible();
+  await expect(page.getByText('2 parallel calls')).toBeVisible();
   await expect(page.getByText('1 of 2 done')).toBeVisible();
   await expect(call(page, /Running weather/)).toHaveCount(1);
   slow.open();
   await expect(page.getByText('Oslo is warmer.')).toBeVisible();
   await expect(call(page, /Done weather/)).toHaveCount(2);
 
-  // What one opens stays where it is, though it is at the end of the talk.
+  // An expanded card stays in view, although it is at the end of the conversation.
   await expect(ended(page)).toBeVisible();
   await page.setViewportSize({ width: 1280, height: 460 });
   const line = call(page, /city: Oslo/);
@@ -43,9 +43,9 @@ test('calls that are made at once are seen while they run, and opened to all tha
   await expect(page.getByRole('dialog', { name: 'weather' })).toContainText('Oslo');
 });
 
-test('a call that fails says what went wrong, and the agent goes on', async ({ console: page, haft, model, upstream }) => {
+test('a failed call shows its error, and the turn continues', async ({ console: page, haft, model, upstream }) => {
   const agent = await makeGuide(haft, upstream);
-  upstream.answers = [{ status: 404, body: { error: 'no such city' } }];
+  upstream.responses = [{ status: 404, body: { error: 'no such city' } }];
   model.replies = [{ calls: [{ name: 'weather', arguments: { city: 'Nowhere' } }, { name: 'whether', arguments: {} }] }, { text: 'There is no such city.' }];
   await page.goto(`${haft.url}/chat?agent=${agent.id}`);
   await say(page, 'How is Nowhere?');
@@ -57,16 +57,16 @@ test('a call that fails says what went wrong, and the agent goes on', async ({ c
   await expect(card.getByRole('alert')).toContainText('404');
   await expect(card.getByRole('link', { name: 'Open in Calls' })).toBeVisible();
   await failed.click();
-  // What was never called is not in the log.
+  // A call that never reached a tool is not logged.
   await call(page, /Failed whether/).click();
-  await expect(card.getByRole('alert')).toContainText('there is no tool whether');
+  await expect(card.getByRole('alert')).toContainText('There is no tool whether');
   await expect(card.getByRole('link', { name: 'Open in Calls' })).toBeHidden();
 });
 
-test('a call in the background is told as such, and its result comes by itself', async ({ console: page, haft, model, upstream }) => {
+test('a background call is marked, and its result appears automatically', async ({ console: page, haft, model, upstream }) => {
   const agent = await makeGuide(haft, upstream);
   const made = gate();
-  upstream.answers = [{ status: 200, body: { orders: 42 }, after: made.wait }];
+  upstream.responses = [{ status: 200, body: { orders: 42 }, after: made.wait }];
   model.replies = [
     { calls: [{ name: 'report', arguments: { month: '2026-10' } }] },
     { text: 'It is being made.' },
@@ -80,22 +80,22 @@ test('a call in the background is told as such, and its result comes by itself',
   await expect(call(page, /report/)).toContainText('In the background');
   made.open();
   await expect(page.getByText('There were 42 orders.')).toBeVisible({ timeout: 20_000 });
-  await expect(page.getByRole('button', { name: /report The result is in/ })).toBeVisible();
+  await expect(page.getByRole('button', { name: /report Result received/ })).toBeVisible();
   await expect(call(page, /Done report/)).toBeVisible();
 });
 
-test('calls are seen to go on, and are stopped while they run', async ({ console: page, haft, model, upstream }) => {
+test('running calls show progress, and can be stopped', async ({ console: page, haft, model, upstream }) => {
   await makeGuide(haft, upstream);
   const jobs = await Upstream.start();
   const [more, end, never] = [gate(), gate(), gate()];
-  jobs.answers = [
+  jobs.responses = [
     { status: 202, body: { id: 7, state: 'queued' } }, { status: 200, body: { state: 'working', percent: 40 } },
     { status: 200, body: { state: 'working', percent: 70 }, after: more.wait }, { status: 200, body: { state: 'done' }, after: end.wait },
   ];
   const poll = { url: '/jobs/{{id}}', status: 'state', progress: 'percent', interval: 0.2 };
   await haft.api('POST', '/api/tools', { name: 'render', description: 'Renders.', type: 'http', config: { method: 'POST', url: `${jobs.url}/jobs`, poll }, inputSchema: { type: 'object' } });
   const agent = await haft.api<{ id: string }>('POST', '/api/agents', { name: 'maker', toolIds: ['render', 'weather'] });
-  upstream.answers = [{ status: 200, body: {}, after: never.wait }];
+  upstream.responses = [{ status: 200, body: {}, after: never.wait }];
   model.replies = [{ calls: [{ name: 'render', arguments: {} }] }, { calls: [{ name: 'weather', arguments: { city: 'Oslo' } }] }, { text: 'Never said.' }];
   await page.goto(`${haft.url}/chat?agent=${agent.id}`);
   await say(page, 'Make it');
@@ -115,24 +115,24 @@ test('calls are seen to go on, and are stopped while they run', async ({ console
   await jobs.stop();
 });
 
-test('a call that a person has to approve is changed and approved where it is waited for', async ({ console: page, haft, model, upstream }) => {
+test('a waiting call is edited and approved inside the conversation', async ({ console: page, haft, model, upstream }) => {
   const agent = await makeGuide(haft, upstream);
   model.replies = [{ calls: [{ name: 'pay', arguments: { amount: 500 } }] }, { text: 'It is paid.' }];
   await page.goto(`${haft.url}/chat?agent=${agent.id}`);
   await say(page, 'Pay 500');
   const card = page.getByRole('group', { name: 'Tool calls' });
-  await expect(card).toContainText('This call waits for a person.');
+  await expect(card).toContainText('Needs approval.');
   await expect(card.getByRole('textbox', { name: 'Amount' })).toHaveValue('500');
   await card.getByRole('button', { name: 'Edit' }).click();
   await card.getByRole('textbox', { name: 'Amount' }).fill('300');
   await card.getByRole('button', { name: 'Approve as edited' }).press('Enter');
   await expect(call(page, /pay/)).toBeFocused();
   await expect(page.getByText('It is paid.')).toBeVisible({ timeout: 20_000 });
-  expect(upstream.seen.map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ amount: 300 }]);
+  expect(upstream.requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ amount: 300 }]);
   await expect(page.getByRole('link', { name: 'Approvals', exact: true })).toBeVisible();
 });
 
-test('a call is denied with a reason, which the agent is told', async ({ console: page, haft, model, upstream }) => {
+test('a call is denied with a reason, which the agent receives', async ({ console: page, haft, model, upstream }) => {
   const agent = await makeGuide(haft, upstream);
   model.replies = [{ calls: [{ name: 'pay', arguments: { amount: 500 } }] }, { text: 'Then not.' }];
   await page.goto(`${haft.url}/chat?agent=${agent.id}`);
@@ -145,11 +145,11 @@ test('a call is denied with a reason, which the agent is told', async ({ console
   await expect(page.getByText('Then not.')).toBeVisible({ timeout: 20_000 });
   await expect(ended(page)).toBeVisible();
   await expect(call(page, /Failed pay/)).toContainText('Denied');
-  expect(JSON.stringify(model.asked.at(-1)?.messages)).toContain('paid in May already');
-  expect(upstream.seen).toEqual([]);
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('paid in May already');
+  expect(upstream.requests).toEqual([]);
 });
 
-test('who denies a call is back at it when what came of it is told first', async ({ console: page, haft, model, upstream }) => {
+test('the focus returns to the call when the result arrives before the response to the denial', async ({ console: page, haft, model, upstream }) => {
   const agent = await makeGuide(haft, upstream);
   model.replies = [{ calls: [{ name: 'pay', arguments: { amount: 500 } }] }, { text: 'Then not.' }];
   const told = gate();

@@ -1,10 +1,10 @@
-// Talking to an agent: what is said is answered as it comes, stopped, said otherwise, and there again after a reload.
+// A conversation with an agent: streaming, stopping, editing, and reloading.
 import { composer, ended, expect, makeGuide, say, test } from './support/chat';
 import { gate } from './support/model';
 
-const talk = 'Conversation';
+const REGION = 'Conversation';
 
-test('an agent answers in Markdown as it comes, and nothing in it is more than text', async ({ console: page, haft, model, upstream }) => {
+test('a response streams as Markdown without executing any of it', async ({ console: page, haft, model, upstream }) => {
   await makeGuide(haft, upstream);
   const rest = gate();
   model.replies = [{
@@ -13,9 +13,9 @@ test('an agent answers in Markdown as it comes, and nothing in it is more than t
   }];
   await page.getByRole('link', { name: 'Chat', exact: true }).click();
   await page.getByRole('link', { name: /^guide/ }).click();
-  await expect(page.getByRole('heading', { name: 'Talk to guide' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Chat with guide' })).toBeVisible();
   await say(page, 'Which way?');
-  const column = page.getByRole('region', { name: talk });
+  const column = page.getByRole('region', { name: REGION });
   await expect(column.getByRole('heading', { name: 'The way' })).toBeVisible();
   await expect(page.getByRole('button', { name: 'Stop' })).toBeVisible();
   await expect(page).toHaveURL(/\/chat\/[0-9a-f-]+$/);
@@ -34,16 +34,16 @@ test('an agent answers in Markdown as it comes, and nothing in it is more than t
   await expect(column.getByRole('link', { name: 'bad' })).toHaveCount(0);
   await column.getByRole('button', { name: 'Copy code' }).click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('ls -l');
-  await column.getByRole('button', { name: 'Thought about it' }).click();
+  await column.getByRole('button', { name: 'Reasoning' }).click();
   await expect(column.getByText('They want the way.')).toBeVisible();
   await expect(column.getByRole('group', { name: 'About this answer' })).toContainText('412 tokens in, 38 out');
-  expect(model.asked[0]?.messages.map(({ role }) => role)).toEqual(['system', 'user']);
+  expect(model.requests[0]?.messages.map(({ role }) => role)).toEqual(['system', 'user']);
 });
 
-test('an answer is stopped, and gone on with', async ({ console: page, haft, model }) => {
+test('a response is stopped and continued', async ({ console: page, haft, model }) => {
   model.replies = [{ text: ['This is the beginning', gate().wait] }, { text: 'And this is the end.' }];
   await page.goto(`${haft.url}/chat`);
-  await say(page, 'Tell me a story');
+  await say(page, 'Write a story');
   await expect(page.getByText('This is the beginning')).toBeVisible();
   await page.getByRole('button', { name: 'Stop' }).click();
   await expect(page.getByText('Stopped.')).toBeVisible();
@@ -52,7 +52,7 @@ test('an answer is stopped, and gone on with', async ({ console: page, haft, mod
   await page.reload();
   await expect(page.getByText('This is the beginning')).toBeVisible();
 
-  // Nobody answers at first; then somebody does, late, and is asked once however often one presses.
+  // The first request fails. The second request is delayed, and sent once however often the button is pressed.
   const [asked, late] = [[] as string[], gate()];
   const goOn = page.getByRole('button', { name: 'Continue' });
   await page.route('**/continue', (route) => route.abort(), { times: 1 });
@@ -73,7 +73,7 @@ test('an answer is stopped, and gone on with', async ({ console: page, haft, mod
   await expect(ended(page)).toBeVisible();
 });
 
-test('an answer is asked for once more, and what was said is said otherwise', async ({ console: page, haft, model }) => {
+test('a response is regenerated, and a message is edited and sent again', async ({ console: page, haft, model }) => {
   model.replies = [{ text: 'First answer.' }, { text: 'Second answer.' }, { text: 'Later answer.' }, { text: 'Third answer.' }];
   await page.goto(`${haft.url}/chat`);
   await say(page, 'Hello');
@@ -98,7 +98,7 @@ test('an answer is asked for once more, and what was said is said otherwise', as
   await expect(edit).toBeFocused();
   await edit.press('Enter');
   await field.fill('Good evening');
-  // What is not taken stays as it was written.
+  // A refused message remains in the field.
   await page.route('**/api/chat', (route) => route.abort(), { times: 1 });
   await field.press('Enter');
   await expect(page.getByRole('alert')).toHaveText('The server does not answer. Try again in a moment.');
@@ -109,14 +109,14 @@ test('an answer is asked for once more, and what was said is said otherwise', as
   await expect(composer(page)).toBeFocused();
   for (const gone of ['Second answer.', 'And later?', 'Later answer.']) await expect(page.getByText(gone)).toBeHidden();
   await expect(page.getByText('Good evening')).toBeVisible();
-  expect(model.asked.at(-1)?.messages.filter(({ role }) => role === 'user')).toHaveLength(1);
+  expect(model.requests.at(-1)?.messages.filter(({ role }) => role === 'user')).toHaveLength(1);
 
   await page.reload();
   await expect(page.getByText('Third answer.')).toBeVisible();
   for (const gone of ['First answer.', 'Later answer.']) await expect(page.getByText(gone)).toBeHidden();
 });
 
-test('who comes back in the middle of an answer sees all of it, once', async ({ console: page, haft, model }) => {
+test('reopening a conversation during a response shows all of it once', async ({ console: page, haft, model }) => {
   const rest = gate();
   model.replies = [{ text: ['One. ', 'Two. ', rest.wait, 'Three. ', 'Four.'] }];
   await page.goto(`${haft.url}/chat`);
@@ -130,7 +130,7 @@ test('who comes back in the middle of an answer sees all of it, once', async ({ 
   await expect(ended(page)).toBeVisible();
 });
 
-test('a model that refuses is told of where it happened, and asked again', async ({ console: page, haft, model }) => {
+test('a refusal of the model is shown in place, and can be retried', async ({ console: page, haft, model }) => {
   model.replies = [{ refused: { status: 400, message: 'This model is on leave' } }, { text: 'Here I am.' }];
   await page.goto(`${haft.url}/chat`);
   await say(page, 'Are you there?');
@@ -139,9 +139,9 @@ test('a model that refuses is told of where it happened, and asked again', async
   await expect(page.getByText('Here I am.')).toBeVisible();
 });
 
-test('lines and pictures are sent as they were written, and what is too large is not', async ({ console: page, haft, model }) => {
+test('lines and pictures are sent unchanged, and too large pictures are rejected', async ({ console: page, haft, model }) => {
   await page.goto(`${haft.url}/chat`);
-  await expect(composer(page)).toHaveAccessibleDescription('Enter sends, Shift and Enter begins a new line.');
+  await expect(composer(page)).toHaveAccessibleDescription('Enter sends, Shift+Enter starts a new line.');
   await composer(page).fill('First line');
   await composer(page).press('Shift+Enter');
   await composer(page).pressSequentially('second line');
@@ -155,7 +155,7 @@ test('lines and pictures are sent as they were written, and what is too large is
     { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('no picture') },
     { name: 'large.png', mimeType: 'image/png', buffer: Buffer.alloc(5 * 1024 * 1024 + 1) },
   ]);
-  await expect(page.getByRole('alert')).toContainText('notes.txt is no picture');
+  await expect(page.getByRole('alert')).toContainText('notes.txt cannot be sent');
   await expect(page.getByRole('alert')).toContainText('large.png is larger than 5 MB');
   const pictures = page.getByRole('list', { name: 'Pictures to send' }).getByRole('listitem');
   await expect(pictures).toHaveCount(2);
@@ -164,14 +164,14 @@ test('lines and pictures are sent as they were written, and what is too large is
   await composer(page).press('Enter');
   await expect(ended(page)).toBeVisible();
   await expect(page.getByRole('img', { name: 'Picture' })).toBeVisible();
-  const sent = JSON.stringify(model.asked[0]?.messages.at(-1)?.content);
+  const sent = JSON.stringify(model.requests[0]?.messages.at(-1)?.content);
   expect(sent).toContain('First line\\nsecond line');
   expect(sent).toContain(`data:image/png;base64,${DOT}`);
   await page.reload();
   await expect(page.getByRole('img', { name: 'Picture' })).toBeVisible();
 });
 
-test('pictures that are files of one\'s own are shown, and others are named', async ({ console: page, haft, model }) => {
+test('artifacts are shown as pictures, and other addresses as links', async ({ console: page, haft, model }) => {
   const keep = async (name: string, type: string, bytes: Buffer) => {
     const form = new FormData();
     form.set('file', new Blob([new Uint8Array(bytes)], { type }), name);

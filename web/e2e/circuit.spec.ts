@@ -1,9 +1,9 @@
-// An open circuit breaker is shown, and closed by hand, on the overview, on pages of tools and beside refused calls.
+// Open circuit breakers: shown and closed on the overview, on pages of tools and beside refused calls.
 import type { Page } from '@playwright/test';
 
 import { expect, type Haft, test, Upstream } from './support/haft';
 
-/** Makes a tool that is not retried, and returns its id. */
+/** Creates a tool without retries, and returns its id. */
 async function makeTool(haft: Haft, name: string, url: string): Promise<string> {
   const { id } = await haft.api<{ id: string }>('POST', '/api/tools', {
     name, description: 'Gives the weather.', type: 'http', config: { url }, retryCount: 0,
@@ -27,7 +27,7 @@ const circuits = (page: Page) => page.getByRole('region', { name: 'Open circuit 
 const closeNow = /^Close it now/;
 
 test('the overview closes the circuit breaker of a tool', async ({ console: page, haft, upstream }) => {
-  upstream.answers = [{ status: 503, body: {} }];
+  upstream.responses = [{ status: 503, body: {} }];
   await makeTool(haft, 'get_weather', `${upstream.url}/weather`);
   await openCircuit(haft, 'get_weather');
   await page.goto(haft.url);
@@ -36,13 +36,13 @@ test('the overview closes the circuit breaker of a tool', async ({ console: page
   await expect(page.getByRole('table', { name: 'Calls' }).getByRole('link', { name: 'get_weather' }).first()).toBeVisible();
   await page.goBack();
 
-  upstream.answers = [{ status: 200, body: { city: 'Oslo' } }];
+  upstream.responses = [{ status: 200, body: { city: 'Oslo' } }];
   await circuits(page).getByRole('button', { name: `Close it now: get_weather at ${upstream.url}` }).click();
   await expect(circuits(page)).toBeHidden();
   await haft.api('POST', '/api/tools/get_weather/execute', { arguments: {} });
 });
 
-test('failed connections pause every tool of an origin, and the page of each says whose failures did that', async ({ console: page, haft }) => {
+test('failed connections open the circuit breaker of an origin, and each tool page names the tools that caused it', async ({ console: page, haft }) => {
   const gone = await Upstream.start();
   await gone.stop();
   await makeTool(haft, 'get_weather', `${gone.url}/weather`);
@@ -59,7 +59,7 @@ test('failed connections pause every tool of an origin, and the page of each say
 });
 
 test('a circuit breaker is closed beside a refused call and on the page of its tool', async ({ console: page, haft, upstream }) => {
-  upstream.answers = [{ status: 503, body: {} }];
+  upstream.responses = [{ status: 503, body: {} }];
   const id = await makeTool(haft, 'get_weather', `${upstream.url}/weather`);
   await openCircuit(haft, id);
   await page.goto(`${haft.url}/calls?kind=CircuitOpen`);
@@ -67,7 +67,7 @@ test('a circuit breaker is closed beside a refused call and on the page of its t
   const call = page.getByRole('dialog');
   await expect(call).toContainText(`get_weather at ${upstream.url} is paused`);
   await call.getByRole('button', { name: closeNow }).click();
-  await expect(call).toContainText('Closed. Calls are let through again.');
+  await expect(call).toContainText('Closed. Calls are allowed again.');
   expect(await openKeys(haft)).toEqual([]);
   // The call was refused by a circuit breaker that is closed now, so there is nothing to close.
   await page.reload();
@@ -79,7 +79,7 @@ test('a circuit breaker is closed beside a refused call and on the page of its t
   await expect(circuits(page)).toBeVisible();
   await page.getByRole('button', { name: 'Run' }).click();
   await page.getByRole('tabpanel').getByRole('button', { name: closeNow }).click();
-  await expect(page.getByRole('tabpanel')).toContainText('Closed. Calls are let through again.');
+  await expect(page.getByRole('tabpanel')).toContainText('Closed. Calls are allowed again.');
   await expect(circuits(page)).toBeHidden();
   expect(await openKeys(haft)).toEqual([]);
 

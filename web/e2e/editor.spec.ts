@@ -1,4 +1,4 @@
-// The editor of tools where it matters what others do: conflicts, approval, private addresses.
+// The tool editor and changes from elsewhere: conflicts, approval, private addresses.
 import type { Page } from '@playwright/test';
 
 import { expect, type Haft, test } from './support/haft';
@@ -21,12 +21,12 @@ const description = (page: Page) => page.getByRole('textbox', { name: 'Descripti
 const save = (page: Page) => page.getByRole('button', { name: 'Save', exact: true });
 const conflict = (page: Page) => page.getByRole('dialog', { name: 'Changed while you were editing' });
 
-test('Save with a conflict compares both versions, and keeping mine keeps what else they changed', async ({ console: page, haft }) => {
+test('saving with a conflict compares both versions, and keeping mine keeps the other changes', async ({ console: page, haft }) => {
   const { id } = await make(haft);
   await page.goto(`${haft.url}/tools/${id}?tab=definition`);
   await description(page).fill('Mine.');
   await haft.api('PATCH', `/api/tools/${id}`, { description: 'Theirs.', category: 'weather' });
-  await expect(page.getByText('Somebody else changed this tool meanwhile.')).toBeVisible();
+  await expect(page.getByText('Another user has changed this tool.')).toBeVisible();
   await save(page).click();
   await expect(conflict(page)).toContainText('Version 2 was saved while you were editing.');
   await expect(conflict(page).getByText('Theirs.').first()).toBeVisible();
@@ -43,7 +43,7 @@ test('Save with a conflict compares both versions, and keeping mine keeps what e
   expect(await read(haft, id)).toMatchObject({ version: 3, description: 'Mine.', category: 'weather' });
 });
 
-test('a conflict that no event told of is found on saving, and their version is loaded', async ({ console: page, haft }) => {
+test('a conflict without an event is found on saving, and the other version is loaded', async ({ console: page, haft }) => {
   const { id } = await make(haft);
   await page.context().route('**/api/events', (route) => route.abort());
   await page.goto(`${haft.url}/tools/${id}?tab=definition`);
@@ -51,7 +51,7 @@ test('a conflict that no event told of is found on saving, and their version is 
   await haft.api('PATCH', `/api/tools/${id}`, { description: 'Theirs.' });
   await save(page).click();
   await expect(conflict(page)).toContainText('Version 2');
-  // A third version, while the two are compared.
+  // A third version is saved while the two are compared.
   await haft.api('PATCH', `/api/tools/${id}`, { description: 'Theirs again.' });
   await conflict(page).getByRole('button', { name: 'Keep mine' }).click();
   await expect(conflict(page)).toContainText('Version 3');
@@ -61,7 +61,7 @@ test('a conflict that no event told of is found on saving, and their version is 
   await expect(conflict(page)).toBeHidden();
 });
 
-test('a tool that is edited as JSON has the same choice', async ({ console: page, haft }) => {
+test('a tool edited as JSON offers the same choice', async ({ console: page, haft }) => {
   const { id } = await make(haft, { type: 'mock', config: { answers: [{ data: { city: 'Oslo' } }] }, inputSchema: { type: 'object' } });
   await page.goto(`${haft.url}/tools/${id}?tab=definition`);
   const editor = page.getByRole('textbox', { name: 'Definition' });
@@ -76,7 +76,7 @@ test('a tool that is edited as JSON has the same choice', async ({ console: page
   await expect.poll(() => read(haft, id)).toMatchObject({ description: 'Mine.', category: 'weather' });
 });
 
-test('half-typed JSON is not compared with a newer version until it is an object again', async ({ console: page, haft }) => {
+test('invalid JSON is not compared with a newer version until it is valid again', async ({ console: page, haft }) => {
   const { id } = await make(haft, { type: 'mock', config: { answers: [{ data: 1 }] }, inputSchema: { type: 'object' } });
   await page.goto(`${haft.url}/tools/${id}?tab=definition`);
   const editor = page.getByRole('textbox', { name: 'Definition' });
@@ -84,12 +84,12 @@ test('half-typed JSON is not compared with a newer version until it is an object
   const text = await editor.innerText();
   await page.keyboard.press('Control+a');
   await page.keyboard.insertText(`${text.replace('First.', 'Mine.')},`);
-  await expect(page.getByText('This is not a JSON object yet.')).toBeVisible();
+  await expect(page.getByText('This is not a JSON object.')).toBeVisible();
   await haft.api('PATCH', `/api/tools/${id}`, { category: 'weather' });
   const compare = page.getByRole('button', { name: 'Compare and keep mine' });
   for (const button of [compare, save(page)]) {
     await button.click();
-    await expect(page.getByText('This is not a JSON object yet.')).toBeVisible();
+    await expect(page.getByText('This is not a JSON object.')).toBeVisible();
     await expect(conflict(page)).toBeHidden();
   }
   await editor.click();
@@ -101,7 +101,7 @@ test('half-typed JSON is not compared with a newer version until it is an object
   await expect.poll(() => read(haft, id)).toMatchObject({ description: 'Mine.', category: 'weather' });
 });
 
-test('a save that fails is told where it is seen, from the foot of the form too', async ({ console: page, haft }) => {
+test('a failed save is reported in view, also from the bottom of the form', async ({ console: page, haft }) => {
   const { id } = await make(haft);
   await page.setViewportSize({ width: 390, height: 700 });
   await page.goto(`${haft.url}/tools/${id}?tab=definition`);
@@ -114,9 +114,9 @@ test('a save that fails is told where it is seen, from the foot of the form too'
   await expect(page.getByRole('alert')).toBeInViewport();
 });
 
-test('the empty page of approvals leads to where a tool is told to ask', async ({ console: page, haft }) => {
+test('the empty approvals page links to the setting that requires approval', async ({ console: page, haft }) => {
   await page.goto(`${haft.url}/approvals`);
-  await expect(page.getByText('open its definition, choose the tab “Safety”')).toBeVisible();
+  await expect(page.getByText('open the definition of a tool, choose the tab “Safety”')).toBeVisible();
   const ways = page.getByRole('navigation', { name: 'Set it for a tool' });
   await ways.getByRole('link', { name: 'New tool' }).click();
   await expect(page.getByRole('tab', { name: 'Safety' })).toHaveAttribute('aria-selected', 'true');
@@ -129,7 +129,7 @@ test('the empty page of approvals leads to where a tool is told to ask', async (
   await expect(page.getByRole('textbox', { name: 'Allowed domains' })).toBeVisible();
 });
 
-test('a URL in a private network is warned about, in both languages', async ({ console: page, haft }) => {
+test('a URL in a private network shows a warning in both languages', async ({ console: page, haft }) => {
   await page.goto(`${haft.url}/tools/new`);
   const url = page.getByRole('textbox', { name: 'URL' });
   const warning = page.getByText('HAFT_ALLOW_PRIVATE_NETWORKS');
@@ -139,7 +139,7 @@ test('a URL in a private network is warned about, in both languages', async ({ c
   await expect(warning).toBeHidden();
   await url.fill('http://169.254.169.254/latest');
   await expect(warning).toBeVisible();
-  // The operator of this server has opened the network.
+  // The server is configured to allow private networks.
   await url.fill('http://127.0.0.1:9/items');
   await expect(warning).toBeHidden();
   await url.fill('http://10.0.0.7/items');

@@ -1,11 +1,11 @@
-// Pages that do not come: each says why in words, and there is a way on.
+// Pages that cannot be loaded: each says why, and offers a way to continue.
 import { expect, test } from './support/haft';
 
-test('a server that fails is quoted with the id of the request, and asked again', async ({ console: page, haft }) => {
+test('a server error shows its message and request id, and can be retried', async ({ console: page, haft }) => {
   const error = { kind: 'Internal', details: {}, requestId: 'req-0815' };
   await page.route('**/api/me', (route) => route.fulfill({ status: 500, json: { code: 500, message: 'the disk is full', data: null, error } }));
   await page.goto(`${haft.url}/tools`);
-  await expect(page.getByRole('heading', { name: 'The server could not do this', level: 1 })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'The server returned an error', level: 1 })).toBeVisible();
   await expect(page.getByRole('alert')).toContainText('the disk is full');
   await expect(page.getByText('req-0815')).toBeVisible();
   await page.getByRole('button', { name: 'Copy the request id' }).click();
@@ -16,7 +16,7 @@ test('a server that fails is quoted with the id of the request, and asked again'
   await expect(page.getByRole('heading', { name: 'Tools', level: 1 })).toBeVisible();
 });
 
-test('a request that failed on the network is repeated once while the server can be reached', async ({ console: page, haft }) => {
+test('a failed request is retried once while the server can be reached', async ({ console: page, haft }) => {
   let isReached = false;
   await page.route('**/healthz', (route) => {
     isReached = true;
@@ -27,7 +27,7 @@ test('a request that failed on the network is repeated once while the server can
   await expect(page.getByRole('heading', { name: 'Agents', level: 1 })).toBeVisible({ timeout: 20_000 });
 });
 
-test('a request that keeps failing while the server can be reached says so, in both languages, and promises nothing', async ({ console: page, haft }) => {
+test('a request that keeps failing while the server can be reached is reported without a promise to recover', async ({ console: page, haft }) => {
   await page.route('**/api/me', (route) => route.abort());
   await page.goto(`${haft.url}/agents`);
   await expect(page.getByRole('heading', { name: 'The request failed', level: 1 })).toBeVisible({ timeout: 20_000 });
@@ -41,7 +41,7 @@ test('a request that keeps failing while the server can be reached says so, in b
   await expect(page.getByRole('heading', { name: '欢迎使用 Haft', level: 1 })).toBeVisible();
 });
 
-test('a page that breaks leaves the others alone, and is tried again', async ({ console: page }) => {
+test('a broken page does not affect other pages, and can be retried', async ({ console: page }) => {
   await page.route('**/api/agents?*', (route) => route.fulfill({ json: { code: 200, message: 'success', data: { items: [null], nextCursor: null } } }));
   await page.getByRole('link', { name: 'Agents', exact: true }).click();
   const broken = page.getByRole('heading', { name: 'This page could not be shown', level: 1 });
@@ -57,14 +57,14 @@ test('a page that breaks leaves the others alone, and is tried again', async ({ 
   await expect(page.getByRole('link', { name: 'sample_assistant', exact: true })).toBeVisible();
 });
 
-test('offline, a page that was not opened before says so, and opens once the network is back', async ({ console: page, context }) => {
+test('offline, a page not loaded before says so, and opens once the network is back', async ({ console: page, context }) => {
   await page.getByRole('link', { name: 'Tools', exact: true }).click();
   await context.setOffline(true);
   await page.getByRole('link', { name: 'Calls', exact: true }).click();
   await expect(page.getByRole('heading', { name: 'You are offline', level: 1 })).toBeVisible();
   await expect(page.getByRole('alert')).toContainText('no network connection');
   await expect(page.getByText('server was updated')).toBeHidden();
-  // Pages that were opened before are still there.
+  // Pages that were loaded before still work.
   await page.getByRole('link', { name: 'Tools', exact: true }).click();
   await expect(page.getByRole('heading', { name: 'Tools', level: 1 })).toBeVisible();
   await page.getByRole('link', { name: 'Calls', exact: true }).click();
@@ -73,7 +73,7 @@ test('offline, a page that was not opened before says so, and opens once the net
   await expect(page.getByRole('heading', { name: 'Calls', level: 1 })).toBeVisible();
 });
 
-test('a server that is away is told from one that was updated, in Chinese too, and waited for', async ({ console: page, context }) => {
+test('an unreachable server is distinguished from an updated one, in both languages, and polled', async ({ console: page, context }) => {
   await page.getByRole('button', { name: '中文' }).click();
   await context.route(/healthz|assets/, (route) => route.abort());
   await page.getByRole('link', { name: '任务', exact: true }).click();
@@ -82,7 +82,7 @@ test('a server that is away is told from one that was updated, in Chinese too, a
   await expect(page.getByRole('heading', { name: '任务', level: 1 })).toBeVisible();
 });
 
-test('what an updated server no longer has is loaded anew', async ({ console: page, haft }) => {
+test('a missing file of an updated server reloads the console', async ({ console: page, haft }) => {
   const gone = page.getByRole('heading', { name: 'This part of the console could not be loaded', level: 1 });
   for (const [file, path, heading] of [['CallsPage', '/calls', 'Calls'], ['EditTab', '/tools/calculator?tab=definition', 'Calculator']] as const) {
     await page.route(`**/assets/${file}*.js`, (route) => route.fulfill({ status: 404, json: {} }));

@@ -1,12 +1,12 @@
-// Many tabs of one browser: they share one stream of events, and another tab takes over when the one that reads closes.
+// Several tabs of one browser share one event stream; when the leading tab closes, another one takes over.
 import type { Page, Request } from '@playwright/test';
 
+import { startConversation } from './support/conversations';
 import { expect, type Haft, test } from './support/haft';
-import { talk } from './support/talks';
 
 const TABS = 8;
 
-/** Which tabs hold a connection to a stream, by the requests that have begun and not ended. */
+/** Records which tabs have an open stream, by their requests that have not finished. */
 function watchStreams(page: Page, open: Map<Request, Page>): void {
   page.on('request', (request) => {
     if (/\/events(\?|$)/.test(request.url())) open.set(request, page);
@@ -25,7 +25,7 @@ const makeTool = (haft: Haft, name: string) => haft.api('POST', '/api/tools', {
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 });
 const tool = (page: Page, name: string) => page.getByRole('link', { name: new RegExp(name) });
 
-test('eight tabs open, and all of them get each event, also after the tab that reads the stream was closed', async ({ console: first, haft, context }) => {
+test('eight tabs receive every event, also after the tab that reads the stream was closed', async ({ console: first, haft, context }) => {
   const open = new Map<Request, Page>();
   watchStreams(first, open);
   await first.goto(`${haft.url}/tools`);
@@ -52,7 +52,7 @@ test('eight tabs open, and all of them get each event, also after the tab that r
   expect(tabs).toHaveLength(TABS - 3);
 });
 
-/** Makes a tool in the space that a tab has chosen. */
+/** Creates a tool in the space that a tab has chosen. */
 const makeToolIn = (tab: Page, space: string, name: string) => tab.evaluate(async ({ id, body }) => {
   const { ok, status } = await fetch('/api/tools', { method: 'POST', headers: { 'content-type': 'application/json', 'haft-space': id }, body });
   if (!ok) throw new Error(`the tool was refused: ${status}`);
@@ -84,7 +84,7 @@ test('tabs of three spaces hold two streams, and the third space gets the stream
   await expect(tool(waiting, 'made_while_waiting')).toBeVisible();
 });
 
-test('what changes while another tab takes over is not lost', async ({ console: first, haft, context }) => {
+test('a change during the takeover by another tab is not lost', async ({ console: first, haft, context }) => {
   await first.goto(`${haft.url}/tools`);
   await expect(tool(first, 'calculator')).toBeVisible();
   const second = await context.newPage();
@@ -94,17 +94,17 @@ test('what changes while another tab takes over is not lost', async ({ console: 
   await expect(tool(second, 'made_meanwhile')).toBeVisible();
 });
 
-test('all tabs say that the connection is lost, and that it is back', async ({ console: first, haft, context }) => {
+test('all tabs show that the connection is lost, and that it is restored', async ({ console: first, haft, context }) => {
   await context.route('**/api/events', (route) => route.abort());
   await first.goto(`${haft.url}/tools`);
   const second = await context.newPage();
   await second.goto(`${haft.url}/tools`);
-  for (const tab of [first, second]) await expect(tab.getByText('Connection lost. Trying again…')).toBeVisible();
+  for (const tab of [first, second]) await expect(tab.getByText('Connection lost. Reconnecting…')).toBeVisible();
   await context.unroute('**/api/events');
-  for (const tab of [first, second]) await expect(tab.getByText('Connection lost. Trying again…')).toHaveCount(0, { timeout: 20_000 });
+  for (const tab of [first, second]) await expect(tab.getByText('Connection lost. Reconnecting…')).toHaveCount(0, { timeout: 20_000 });
 });
 
-test('a page that comes back from the back/forward cache follows events again', async ({ console: page, haft }) => {
+test('a page restored from the back/forward cache follows events again', async ({ console: page, haft }) => {
   const open = new Map<Request, Page>();
   await page.goto(`${haft.url}/tools`);
   await expect(tool(page, 'calculator')).toBeVisible();
@@ -116,7 +116,7 @@ test('a page that comes back from the back/forward cache follows events again', 
   await expect(tool(page, 'made_while_hidden')).toBeVisible();
 });
 
-test('without Web Locks, as on plain HTTP, a page reads the stream by itself while it is visible', async ({ console: first, haft }) => {
+test('without Web Locks, as on plain HTTP, each visible page reads its own stream', async ({ console: first, haft }) => {
   await first.addInitScript(() => {
     delete (Navigator.prototype as { locks?: unknown }).locks;
   });
@@ -135,9 +135,9 @@ test('without Web Locks, as on plain HTTP, a page reads the stream by itself whi
   await expect(tool(first, 'made_while_hidden')).toBeVisible();
 });
 
-test('eight tabs with a conversation open, and a turn in it reaches all of them', async ({ console: first, haft, context }) => {
+test('eight tabs with an open conversation all receive its turn', async ({ console: first, haft, context }) => {
   const open = new Map<Request, Page>();
-  const id = await talk(haft, { name: 'teller', toolIds: [] }, [{ text: 'First words.' }, { text: 'Second words.' }], 'Begin');
+  const id = await startConversation(haft, { name: 'teller', toolIds: [] }, [{ text: 'First words.' }, { text: 'Second words.' }], 'Begin');
   const tabs = [first];
   while (tabs.length < TABS) tabs.push(await context.newPage());
   for (const tab of tabs) {
@@ -145,9 +145,9 @@ test('eight tabs with a conversation open, and a turn in it reaches all of them'
     await tab.goto(`${haft.url}/chat/${id}`);
     await expect(tab.getByText('First words.')).toBeVisible();
   }
-  // An idle conversation holds no connection.
+  // An idle conversation has no stream.
   await expect.poll(() => open.size).toBe(1);
-  await haft.api('POST', '/api/chat', { conversationId: id, messages: [{ role: 'user', content: 'Go on' }] });
+  await haft.api('POST', '/api/chat', { conversationId: id, messages: [{ role: 'user', content: 'Continue' }] });
   for (const tab of tabs) await expect(tab.getByText('Second words.')).toBeVisible();
   await expect.poll(() => open.size, { timeout: 15_000 }).toBe(1);
 });

@@ -1,37 +1,38 @@
-// The first day without any network: every empty page leads to a talk that works, and says that no model speaks in it.
+// A new server without network access: every empty page leads to the scripted sample, which is marked as no
+// model.
 import type { Page } from '@playwright/test';
 
 import { expect, test } from './support/haft';
 
-// Nothing is found on the machine that runs the test, either.
+// An Ollama on the machine that runs the test is not discovered.
 test.use({ environment: { HAFT_FIND_OLLAMA: 'false' } });
 
-/** Asks something, and gets what the script says once the calculator was called. */
-async function talk(page: Page): Promise<void> {
-  await page.getByRole('textbox', { name: 'Message' }).fill('What do three cost?');
+/** Asks a question, and waits for the scripted response after the calculator call. */
+async function askSample(page: Page): Promise<void> {
+  await page.getByRole('textbox', { name: 'Message' }).fill('How much do three cost?');
   await page.getByRole('button', { name: 'Send' }).click();
   await expect(page.getByRole('cell', { name: '71.36' })).toBeVisible();
   await expect(page.getByRole('button', { name: /Done calculator/ })).toHaveCount(3);
 }
 
-test('without a provider, the settings offer an example that is no model', async ({ console: page, haft }) => {
+test('without a provider the settings offer a scripted example', async ({ console: page, haft }) => {
   await page.goto(`${haft.url}/settings?tab=providers`);
-  await expect(page.getByText('It is no model: it reads its answers from a script')).toBeVisible();
+  await expect(page.getByText('It is not a model: it follows a script')).toBeVisible();
   await page.getByRole('button', { name: 'Try the scripted example' }).click();
-  await expect(page.getByRole('heading', { name: 'Talk to sample' })).toBeVisible();
-  await talk(page);
+  await expect(page.getByRole('heading', { name: 'Chat with sample' })).toBeVisible();
+  await askSample(page);
 });
 
-test('the example agent is tried at once, and asks a model as soon as there is one', async ({ console: page, haft, upstream }) => {
+test('the example agent is tried at once, and uses a model as soon as there is one', async ({ console: page, haft, upstream }) => {
   await haft.api('DELETE', '/api/agents/sample_assistant');
   await page.goto(`${haft.url}/agents`);
-  await expect(page.getByText('It is no model, but it calls the calculator for real')).toBeVisible();
-  await page.getByRole('button', { name: 'Make an example agent' }).click();
+  await expect(page.getByText('It is not a model, but it really calls the calculator')).toBeVisible();
+  await page.getByRole('button', { name: 'Create an example agent' }).click();
   await page.getByRole('button', { name: 'Try this agent' }).click();
-  await expect(page.getByRole('heading', { name: 'Talk to assistant' })).toBeVisible();
-  await talk(page);
+  await expect(page.getByRole('heading', { name: 'Chat with assistant' })).toBeVisible();
+  await askSample(page);
 
-  upstream.answers = [{ status: 400, body: { error: { message: 'This model is on leave' } } }];
+  upstream.responses = [{ status: 400, body: { error: { message: 'This model is on leave' } } }];
   await haft.api('POST', '/api/providers', { name: 'real', kind: 'openai', baseUrl: `${upstream.url}/v1`, models: ['small'] });
   await page.getByRole('link', { name: 'New chat' }).click();
   await page.getByRole('link', { name: /^assistant/ }).click();
@@ -40,17 +41,17 @@ test('the example agent is tried at once, and asks a model as soon as there is o
   await expect(page.getByRole('alert')).toContainText('This model is on leave');
 });
 
-test('an agent that can follow the script is talked to where one came from', async ({ console: page, haft }) => {
+test('an agent that can follow the script is used where the sample was started', async ({ console: page, haft }) => {
   await page.goto(`${haft.url}/agents`);
   await page.getByRole('link', { name: 'sample_assistant', exact: true }).click();
   await page.getByRole('button', { name: 'Try this agent' }).click();
-  await expect(page.getByRole('heading', { name: 'First, a model' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Add a model' })).toBeVisible();
   await page.getByRole('button', { name: 'Try the sample' }).click();
-  await expect(page.getByRole('heading', { name: 'Talk to sample_assistant' })).toBeVisible();
-  await talk(page);
+  await expect(page.getByRole('heading', { name: 'Chat with sample_assistant' })).toBeVisible();
+  await askSample(page);
 });
 
-test('in Chinese, the script speaks Chinese', async ({ console: page, haft }) => {
+test('in Chinese the script is in Chinese', async ({ console: page, haft }) => {
   await page.evaluate(() => localStorage.setItem('haft.language', 'zh'));
   await page.goto(`${haft.url}/chat`);
   await page.getByRole('button', { name: '试用示例' }).click();

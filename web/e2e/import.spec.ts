@@ -1,4 +1,4 @@
-// Tools brought in from a document: picked from what is in it, and not before one has seen it.
+// Import of documents: the operations are shown first, and selected before anything is created.
 import type { Page } from '@playwright/test';
 
 import { expect, type Haft, test } from './support/haft';
@@ -36,7 +36,7 @@ async function chooseFile(page: Page, name: string, text: string): Promise<void>
   await expect(page.getByText(name)).toBeVisible();
 }
 
-test('of a document only what was picked comes in', async ({ console: page, haft, upstream }) => {
+test('only the selected operations of a document are imported', async ({ console: page, haft, upstream }) => {
   await page.goto(`${haft.url}/tools`);
   await page.getByRole('button', { name: 'Import' }).click();
   await page.getByRole('textbox', { name: 'Or paste it' }).fill(shop([upstream.url]));
@@ -59,10 +59,10 @@ test('of a document only what was picked comes in', async ({ console: page, haft
   await page.getByRole('textbox', { name: 'Id', exact: true }).fill('41');
   await page.getByRole('button', { name: 'Run' }).click();
   await expect(page.getByText('Succeeded', { exact: true })).toBeVisible();
-  expect(upstream.seen[0]?.url).toBe('/orders/41');
+  expect(upstream.requests[0]?.url).toBe('/orders/41');
 });
 
-test('what was picked is not lost by a click elsewhere without a question', async ({ console: page, haft, upstream }) => {
+test('a selection is not lost by navigation without confirmation', async ({ console: page, haft, upstream }) => {
   await page.goto(`${haft.url}/tools/import`);
   await page.getByRole('textbox', { name: 'Or paste it' }).fill(shop([upstream.url]));
   await page.getByRole('button', { name: 'Preview' }).click();
@@ -77,13 +77,13 @@ test('what was picked is not lost by a click elsewhere without a question', asyn
   await expect(page.getByRole('heading', { name: 'Calls', level: 1 })).toBeVisible();
 });
 
-test('a document that names no server asks where its API is', async ({ console: page, haft, upstream }) => {
+test('a document without servers asks for the base URL', async ({ console: page, haft, upstream }) => {
   await page.goto(`${haft.url}/tools/import`);
   await chooseFile(page, 'shop.json', shop([]));
   await page.getByRole('button', { name: 'Preview' }).click();
   const base = page.getByRole('textbox', { name: 'Base URL' });
   await expect(base).toBeFocused();
-  await expect(base).toHaveAccessibleDescription(/does not say where its API is/);
+  await expect(base).toHaveAccessibleDescription(/has no address of its API/);
   await base.fill('shop.example');
   await page.getByRole('button', { name: 'Preview' }).click();
   await expect(base).toHaveAccessibleDescription(/absolute http or https URL/);
@@ -94,7 +94,7 @@ test('a document that names no server asks where its API is', async ({ console: 
   expect(await importedTools(haft)).toHaveLength(4);
 });
 
-test('a document that comes again shows what is new in it', async ({ console: page, haft, upstream }) => {
+test('a document imported again shows its new operations', async ({ console: page, haft, upstream }) => {
   const document = shop([upstream.url]);
   await haft.api('POST', '/api/tools/import/openapi', { spec: document, only: ['GET /orders', 'GET /customers'] });
   await page.goto(`${haft.url}/tools/import`);
@@ -109,10 +109,10 @@ test('a document that comes again shows what is new in it', async ({ console: pa
   await expect(row('POST /orders')).toContainText('New');
 });
 
-test('what is no document is refused in words', async ({ console: page, haft }) => {
+test('an invalid document is rejected with a message', async ({ console: page, haft }) => {
   await page.goto(`${haft.url}/tools/import`);
   await page.getByRole('button', { name: 'Preview' }).click();
-  await expect(page.getByRole('alert')).toContainText('Give a file, a text or an address first.');
+  await expect(page.getByRole('alert')).toContainText('Enter a file, a text or a URL first.');
   await page.getByRole('textbox', { name: 'Or paste it' }).fill('this is a letter to my aunt');
   await expect(page.getByRole('alert')).toHaveCount(0);
   await page.getByRole('button', { name: 'Preview' }).click();
@@ -128,12 +128,12 @@ async function run(page: Page): Promise<void> {
 }
 
 test('a document is fetched from its address', async ({ console: page, haft, upstream }) => {
-  upstream.answers = [{ status: 404, body: { error: 'gone' } }, { status: 200, body: JSON.parse(shop([upstream.url])) }];
+  upstream.responses = [{ status: 404, body: { error: 'gone' } }, { status: 200, body: JSON.parse(shop([upstream.url])) }];
   await page.goto(`${haft.url}/tools/import`);
-  const address = page.getByRole('textbox', { name: 'Address of the document' });
+  const address = page.getByRole('textbox', { name: 'URL of the document' });
   await address.fill('shop.example/openapi.json');
   await page.getByRole('button', { name: 'Preview' }).click();
-  await expect(page.getByRole('alert')).toContainText('An address begins with http:// or https://.');
+  await expect(page.getByRole('alert')).toContainText('A URL begins with http:// or https://.');
   await address.fill(`${upstream.url}/openapi.json`);
   await page.getByRole('button', { name: 'Preview' }).click();
   await expect(page.getByRole('alert')).toContainText('404');
@@ -147,10 +147,10 @@ test('a document is fetched from its address', async ({ console: page, haft, ups
   await expect(page.getByRole('heading', { name: '1 imported' })).toBeVisible();
   await page.getByRole('link', { name: /listCustomers/ }).click();
   await run(page);
-  expect(upstream.seen.map(({ url }) => url)).toEqual(['/openapi.json', '/openapi.json', '/openapi.json', '/customers']);
+  expect(upstream.requests.map(({ url }) => url)).toEqual(['/openapi.json', '/openapi.json', '/openapi.json', '/customers']);
 });
 
-test('a Postman collection comes with its variables, its folders and its sign-in', async ({ console: page, haft, upstream }) => {
+test('a Postman collection is imported with variables, folders and authentication', async ({ console: page, haft, upstream }) => {
   const request = (name: string, method: string, path: string, more = {}) => ({
     name, request: { method, url: { raw: `{{base}}${path}`, host: ['{{base}}'], path: path.slice(1).split('/') }, ...more },
   });
@@ -164,23 +164,23 @@ test('a Postman collection comes with its variables, its folders and its sign-in
     ],
   };
   await page.goto(`${haft.url}/tools/import`);
-  // The file is known for what it is, under whichever heading it is given.
+  // The file type is recognized under any heading.
   await chooseFile(page, 'shop.postman_collection.json', JSON.stringify(collection));
   await expect(page.getByRole('tab', { name: 'Postman' })).toHaveAttribute('aria-selected', 'true');
   await page.getByRole('button', { name: 'Preview' }).click();
   await expect(selected(page, '3 of 3 selected')).toBeVisible();
-  await expect(page.getByText('Comes with it')).toBeVisible();
+  await expect(page.getByText('Included')).toBeVisible();
   await expect(page.locator('body')).not.toContainText(KEY);
   await picks(page, 'POST /orders').uncheck();
   await picks(page, 'GET /customers').uncheck();
   await page.getByRole('button', { name: 'Import 1 tool', exact: true }).click();
   await page.getByRole('listitem').getByRole('link', { name: /orders/i }).click();
   await run(page);
-  expect(upstream.seen.map(({ method, url, headers }) => [method, url, headers.authorization])).toEqual([['GET', '/orders', `Bearer ${KEY}`]]);
+  expect(upstream.requests.map(({ method, url, headers }) => [method, url, headers.authorization])).toEqual([['GET', '/orders', `Bearer ${KEY}`]]);
   expect(await importedTools(haft)).toHaveLength(1);
 });
 
-test('of a recording the requests to an API come in, and no answer leaves the browser', async ({ console: page, haft, upstream }) => {
+test('the API requests of a recording are imported, and no response leaves the browser', async ({ console: page, haft, upstream }) => {
   const entry = (method: string, path: string, mimeType: string) => ({
     request: { method, url: upstream.url + path, headers: [{ name: 'Accept', value: mimeType }], queryString: [], cookies: [] },
     response: { status: 200, content: { mimeType, text: 'what only the browser saw' } },
@@ -195,17 +195,17 @@ test('of a recording the requests to an API come in, and no answer leaves the br
   await expect(page.getByRole('tab', { name: 'HAR' })).toHaveAttribute('aria-selected', 'true');
   await page.getByRole('button', { name: 'Preview' }).click();
   expect((await sent).postData()).not.toContain('what only the browser saw');
-  // Two orders are one kind of request, and a picture is none.
+  // Both orders become one tool, and the picture is skipped.
   await expect(selected(page, '2 of 2 selected')).toBeVisible();
   await expect(picks(page, /logo/)).toHaveCount(0);
   await page.getByRole('button', { name: 'Import 2 tools' }).click();
   await page.getByRole('listitem').getByRole('link', { name: /orders/i }).click();
   await page.getByRole('tabpanel').getByRole('textbox').first().fill('4300');
   await run(page);
-  expect(upstream.seen.map(({ url }) => url)).toEqual(['/orders/4300']);
+  expect(upstream.requests.map(({ url }) => url)).toEqual(['/orders/4300']);
 });
 
-test('exported definitions are matched by name, and only what was picked is changed', async ({ console: page, haft, upstream }) => {
+test('exported definitions are matched by name, and only selected ones are changed', async ({ console: page, haft, upstream }) => {
   const { id } = await haft.api<{ id: string }>('POST', '/api/tools', {
     name: 'get_weather', description: 'Gives the weather.', type: 'http', config: { url: `${upstream.url}/weather` },
   });

@@ -8,14 +8,14 @@ const SPACE = 'Weather team';
 
 const list = (page: Page, name: string) => page.getByRole('list', { name, exact: true });
 
-/** Ada makes a shared space and lands on its members. She does not run the server: an operator adds users at once. */
+/** Ada creates a shared space and opens its members. She is no server admin: those add users at once. */
 async function makeSpace(browser: Browser, haft: Haft): Promise<Page> {
   for (const name of ['ada', 'bob']) await haft.api('POST', '/api/users', { name, password: PASSWORD });
   const ada = await arrive(browser, haft, 'ada');
   await ada.goto(`${haft.url}/settings?tab=spaces`);
   await ada.getByRole('button', { name: 'New space' }).click();
   await ada.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill(SPACE);
-  await ada.getByRole('dialog').getByRole('button', { name: 'Make space' }).click();
+  await ada.getByRole('dialog').getByRole('button', { name: 'Create space' }).click();
   await expect(ada.getByRole('button', { name: SPACE, exact: true })).toBeVisible();
   return ada;
 }
@@ -63,7 +63,7 @@ test('an invited user joins the space by accepting', async ({ haft, browser }) =
   await ada.context().close();
 });
 
-test('an invited user who declines stays outside and can be invited again', async ({ haft, browser }) => {
+test('an invited user who declines is not added, and can be invited again', async ({ haft, browser }) => {
   test.setTimeout(90_000);
   const ada = await makeSpace(browser, haft);
   await invite(ada, 'bob', 'Viewer');
@@ -83,7 +83,7 @@ test('an invited user who declines stays outside and can be invited again', asyn
   await ada.context().close();
 });
 
-test('an invitation that is withdrawn can no longer be accepted', async ({ haft, browser }) => {
+test('a withdrawn invitation can no longer be accepted', async ({ haft, browser }) => {
   test.setTimeout(90_000);
   const ada = await makeSpace(browser, haft);
   await invite(ada, 'bob', 'Viewer');

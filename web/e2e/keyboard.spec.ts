@@ -1,11 +1,11 @@
-// Without a mouse: a tool is made and tried, and an agent talked to, by keys alone.
+// Keyboard only: a tool is created and tried, and a message is sent to an agent.
 import type { Page } from '@playwright/test';
 
 import { makeGuide, test as chatTest } from './support/chat';
 import { expect, test } from './support/haft';
 import { gate } from './support/model';
 
-/** Presses Tab until something of this role and name has the focus. */
+/** Presses Tab until an element of this role and name has the focus. */
 async function tabTo(page: Page, role: 'button' | 'textbox' | 'tab' | 'link' | 'searchbox' | 'combobox', name: string | RegExp, key = 'Tab'): Promise<void> {
   const goal = page.getByRole(role, { name, exact: true });
   for (let turn = 0; turn < 60; turn += 1) {
@@ -15,7 +15,7 @@ async function tabTo(page: Page, role: 'button' | 'textbox' | 'tab' | 'link' | '
   throw new Error(`no ${role} ${String(name)} is reached by ${key}`);
 }
 
-/** Types into the focused agent field and chooses the only option that is left. */
+/** Types into the focused agent field and chooses the only remaining option. */
 async function chooseAgent(page: Page, text: string, name: string): Promise<void> {
   await page.keyboard.type(text);
   await expect(page.getByRole('option')).toHaveCount(1);
@@ -23,10 +23,10 @@ async function chooseAgent(page: Page, text: string, name: string): Promise<void
   const id = await page.getByRole('option', { name }).getAttribute('id');
   await expect(page.getByRole('combobox', { name: 'Agent', exact: true })).toHaveAttribute('aria-activedescendant', id ?? '');
   await page.keyboard.press('Enter');
-  await expect(page.getByRole('heading', { name: `Talk to ${name}` })).toBeVisible();
+  await expect(page.getByRole('heading', { name: `Chat with ${name}` })).toBeVisible();
 }
 
-test('a tool is made and tried by the keyboard', async ({ console: page, haft, upstream }) => {
+test('a tool is created and tried by keyboard', async ({ console: page, haft, upstream }) => {
   await page.goto(haft.url);
   await page.getByRole('link', { name: 'Skip to content' }).focus();
   await tabTo(page, 'link', 'Tools');
@@ -67,18 +67,18 @@ test('a tool is made and tried by the keyboard', async ({ console: page, haft, u
   await page.keyboard.type('urgent');
   await tabTo(page, 'button', 'Run');
   await page.keyboard.press('Enter');
-  await expect(page.getByRole('tree', { name: 'Answer' })).toBeVisible();
-  const [seen] = upstream.seen;
+  await expect(page.getByRole('tree', { name: 'Result' })).toBeVisible();
+  const [seen] = upstream.requests;
   expect([seen?.method, seen?.url, seen?.headers['x-team']]).toEqual(['POST', '/queues/urgent/tickets', 'support']);
 
   await tabTo(page, 'tab', 'Tree');
   await page.keyboard.press('Tab');
-  await expect(page.getByRole('tree', { name: 'Answer' })).toBeFocused();
+  await expect(page.getByRole('tree', { name: 'Result' })).toBeFocused();
   await page.keyboard.press('ArrowDown');
   await expect(page.getByRole('treeitem', { selected: true })).toContainText('city');
 });
 
-test('a dialog is left by Escape, and the focus returns to where it was', async ({ console: page, haft }) => {
+test('Escape closes a dialog and restores the focus', async ({ console: page, haft }) => {
   await page.goto(`${haft.url}/tools/new`);
   await expect(page.getByRole('textbox', { name: 'Name', exact: true })).toBeFocused();
   await tabTo(page, 'button', 'Paste a cURL command', 'Shift+Tab');
@@ -93,7 +93,7 @@ test('a dialog is left by Escape, and the focus returns to where it was', async 
   await expect(page.getByRole('button', { name: 'Paste a cURL command' })).toBeFocused();
 });
 
-chatTest('an agent is talked to, stopped, looked into and asked otherwise by the keyboard', async ({ console: page, haft, model, upstream }) => {
+chatTest('a conversation is started, stopped, inspected and edited by keyboard', async ({ console: page, haft, model, upstream }) => {
   await makeGuide(haft, upstream);
   const rest = gate();
   model.replies = [
@@ -136,7 +136,7 @@ chatTest('an agent is talked to, stopped, looked into and asked otherwise by the
   await page.keyboard.type('How is Bergen?');
   await page.keyboard.press('Enter');
   await expect(page.getByText('It rains in Bergen.')).toBeVisible();
-  expect(model.asked.at(-1)?.messages.filter(({ role }) => role === 'user')).toMatchObject([{ content: 'How is Bergen?' }]);
+  expect(model.requests.at(-1)?.messages.filter(({ role }) => role === 'user')).toMatchObject([{ content: 'How is Bergen?' }]);
 
   await tabTo(page, 'button', 'More', 'Shift+Tab');
   await page.keyboard.press('Enter');
@@ -147,7 +147,7 @@ chatTest('an agent is talked to, stopped, looked into and asked otherwise by the
   await expect(page.getByRole('button', { name: 'More', exact: true })).toBeFocused();
 });
 
-chatTest('an agent is chosen from the list that is shown, before the server has answered the search', async ({ console: page, haft, upstream }) => {
+chatTest('Enter chooses an agent from the visible options before the search has responded', async ({ console: page, haft, upstream }) => {
   await makeGuide(haft, upstream);
   const search = gate();
   await page.route(/\/api\/agents\?.*\bq=/, async (route) => {

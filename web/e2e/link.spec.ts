@@ -1,4 +1,4 @@
-// Deciding by a link: made by an editor, opened by anybody, without a session, once.
+// Approval links: created by an editor, opened without a session, and used once.
 import type { Browser, Page } from '@playwright/test';
 
 import { expect, type Haft, test, type Upstream } from './support/haft';
@@ -12,7 +12,7 @@ async function ask(haft: Haft, upstream: Upstream, amount: number): Promise<stri
     },
   });
   const { taskId } = await haft.api<{ taskId: string }>('POST', '/api/tools/pay/execute', { arguments: { amount, to: { name: 'Ada' } } });
-  // It is a task before anybody is asked.
+  // The call becomes a task before its approval is requested.
   await expect.poll(async () => (await haft.api<{ total: number }>('GET', '/api/approvals')).total).toBe(1);
   return taskId;
 }
@@ -21,17 +21,17 @@ const linkTo = async (haft: Haft, id: string) => (await haft.api<{ url: string }
 
 const statusOf = async (haft: Haft, id: string) => (await haft.api<{ status: string }>('GET', `/api/tasks/${id}`)).status;
 
-/** Somebody whose browser knows nothing of this Haft. */
+/** A page in a browser context without a session. */
 async function stranger(browser: Browser, options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
   return (await browser.newContext({ viewport: { width: 390, height: 844 }, locale: 'en-US', ...options })).newPage();
 }
 
-test('an editor hands over a link, and who holds it approves with other arguments, once, without signing in', async ({ console: page, haft, upstream, browser }) => {
+test('the holder of a link approves with edited arguments, once, without signing in', async ({ console: page, haft, upstream, browser }) => {
   const id = await ask(haft, upstream, 500);
   await page.getByRole('link', { name: 'Approvals 1 waiting' }).click();
   await page.getByRole('article', { name: 'pay' }).getByRole('button', { name: 'Copy link' }).click();
   const dialog = page.getByRole('dialog', { name: 'Link to decide on pay' });
-  await expect(dialog).toContainText('Whoever holds this link can approve or deny the call');
+  await expect(dialog).toContainText('The holder of this link can approve or deny the call');
   await dialog.getByRole('button', { name: 'Copy the link' }).click();
   await expect(dialog.getByRole('button', { name: 'Copied' })).toBeVisible();
   const link = await page.evaluate(() => navigator.clipboard.readText());
@@ -45,12 +45,12 @@ test('an editor hands over a link, and who holds it approves with other argument
   await expect(other.getByRole('heading', { name: 'pay', level: 1 })).toBeVisible();
   await expect(other.getByRole('article')).toContainText('amount > 100');
   await expect(other.getByRole('article')).toContainText('Expires');
-  // Not in the address, where it would be seen and kept, and nothing else was asked or done.
+  // The signature is removed from the address, and opening the page sends no decision.
   expect(other.url()).toBe(`${haft.url}/approve/${id}`);
   expect(asked.filter((one) => one.includes('/api/'))).toEqual([`GET /api/approvals/${id}`]);
   expect(await statusOf(haft, id)).toBe('waiting');
 
-  // It may be loaded again.
+  // The page can be reloaded.
   await other.reload();
   const amount = other.getByRole('textbox', { name: 'Amount' });
   await expect(amount).toHaveValue('500');
@@ -63,10 +63,10 @@ test('an editor hands over a link, and who holds it approves with other argument
   await other.getByRole('textbox', { name: 'Your note' }).fill('by phone');
   await other.getByRole('button', { name: 'Approve as edited' }).click();
   await expect(other.getByRole('heading', { name: 'Approved', exact: true, level: 1 })).toBeVisible();
-  await expect(other.getByText('pay goes ahead.')).toBeVisible();
+  await expect(other.getByText('pay continues.')).toBeVisible();
   await expect(other.getByText('by phone')).toBeVisible();
   await expect.poll(() => statusOf(haft, id)).toBe('succeeded');
-  expect(upstream.seen.map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ amount: 300, to: { name: 'Ada' } }]);
+  expect(upstream.requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ amount: 300, to: { name: 'Ada' } }]);
 
   await page.goto(`${haft.url}/settings?tab=changes`);
   const change = page.getByRole('listitem').filter({ hasText: 'approved a call of pay' });
@@ -74,7 +74,7 @@ test('an editor hands over a link, and who holds it approves with other argument
   await expect(change).toContainText(/By linkyes/);
 });
 
-test('a link denies too, and says what was decided to whoever comes later', async ({ haft, upstream, browser }) => {
+test('a link denies, and shows the decision afterwards', async ({ haft, upstream, browser }) => {
   const id = await ask(haft, upstream, 500);
   const link = await linkTo(haft, id);
   const [first, second] = [await stranger(browser), await stranger(browser, { locale: 'zh-CN', colorScheme: 'dark' })];
@@ -91,17 +91,17 @@ test('a link denies too, and says what was decided to whoever comes later', asyn
   await second.getByRole('button', { name: '批准' }).click();
   await expect(second.getByRole('heading', { name: '已拒绝', exact: true })).toBeVisible();
   await expect(second.getByText('too much')).toBeVisible();
-  expect(upstream.seen).toEqual([]);
+  expect(upstream.requests).toEqual([]);
 });
 
-test('a link that is not good opens nothing, and nobody is sent to the door', async ({ haft, upstream, browser }) => {
+test('an invalid link shows an error without a redirect to the login', async ({ haft, upstream, browser }) => {
   const id = await ask(haft, upstream, 500);
   const link = await linkTo(haft, id);
   const page = await stranger(browser);
   for (const bad of [`${link}x`, `${haft.url}/approve/${id}?sig=`, `${haft.url}/approve/no-such-call?sig=abc`]) {
     await page.goto(bad);
     await expect(page.getByRole('heading', { name: 'This link does not work' })).toBeVisible();
-    await expect(page.getByText('Ask for another one.').first()).toBeVisible();
+    await expect(page.getByText('Ask for a new one.').first()).toBeVisible();
     await expect(page.getByText('500')).toHaveCount(0);
     await expect(page.getByRole('button', { name: 'Approve' })).toHaveCount(0);
   }
@@ -111,12 +111,12 @@ test('a link that is not good opens nothing, and nobody is sent to the door', as
   expect(await statusOf(haft, id)).toBe('waiting');
 });
 
-test('what was decided by link meanwhile says so in the console', async ({ console: page, haft, upstream, browser }) => {
+test('a decision by link is reported in the console', async ({ console: page, haft, upstream, browser }) => {
   const id = await ask(haft, upstream, 500);
   const link = await linkTo(haft, id);
   await page.goto(`${haft.url}/approvals`);
   await expect(page.getByRole('article', { name: 'pay' })).toBeVisible();
-  // Nothing is heard of it before the press.
+  // The page does not notice the decision before the button is pressed.
   await page.route('**/api/approvals?*', (route) => route.abort());
   await page.route('**/api/events', (route) => route.abort());
   const other = await stranger(browser);
@@ -125,5 +125,5 @@ test('what was decided by link meanwhile says so in the console', async ({ conso
   await expect(other.getByRole('heading', { name: 'Approved', exact: true })).toBeVisible();
   await page.getByRole('button', { name: 'Deny' }).click();
   await page.getByRole('button', { name: 'Deny the call' }).click();
-  await expect(page.getByRole('alert').filter({ hasText: 'Approved by link, made by admin' })).toBeVisible();
+  await expect(page.getByRole('alert').filter({ hasText: 'Approved by a link of admin' })).toBeVisible();
 });

@@ -1,14 +1,14 @@
-// The overview: where to begin on a new server, then how it is doing, each number with the calls behind it.
+// The overview: first steps on a new server, then statistics that link to their calls.
 import { expect, type Haft, test } from './support/haft';
 
 test.use({ environment: { HAFT_ALERT_INTERVAL: '100' } });
 
-/** Makes a call, whatever comes of it. */
+/** Makes a call, and ignores its result. */
 async function call(haft: Haft, tool: string, args: unknown): Promise<void> {
   await haft.api('POST', `/api/tools/${tool}/execute`, { arguments: args }).catch(() => undefined);
 }
 
-/** Four calls, one of which failed. */
+/** Makes four calls. One of them fails. */
 async function fourCalls(haft: Haft): Promise<void> {
   for (const expression of ['1 + 1', '2 + 2', '3 +']) await call(haft, 'calculator', { expression });
   await call(haft, 'datetime', { operation: 'now' });
@@ -28,7 +28,7 @@ test('a new server leads to a first call', async ({ console: page }) => {
   await expect(page.getByRole('link', { name: /^Calls 1 / })).toBeVisible();
 });
 
-test('numbers and charts tell what happened, and lead to the calls behind them', async ({ console: page, haft }) => {
+test('numbers and charts show the calls, and link to them', async ({ console: page, haft }) => {
   await fourCalls(haft);
   await page.goto(haft.url);
   await expect(page.getByRole('link', { name: /^Calls 4 / })).toBeVisible();
@@ -37,7 +37,7 @@ test('numbers and charts tell what happened, and lead to the calls behind them',
   for (const title of ['Calls per minute', 'Error rate', 'Latency']) {
     await expect(page.getByRole('figure').filter({ has: page.getByRole('heading', { name: title }) })).toBeVisible();
   }
-  await expect(page.getByRole('figure').first()).toContainText('4 calls in all');
+  await expect(page.getByRole('figure').first()).toContainText('4 calls; at most');
   await expect(page.getByRole('listitem').filter({ hasText: 'Unexpected end of expression' })).toBeVisible();
 
   await failing.click();
@@ -51,7 +51,7 @@ test('numbers and charts tell what happened, and lead to the calls behind them',
   await expect(rows).toContainText(['datetime']);
 });
 
-test('the overview follows calls while it is open, for the time that was chosen', async ({ console: page, haft }) => {
+test('the overview follows calls within the chosen time range', async ({ console: page, haft }) => {
   await fourCalls(haft);
   await page.goto(haft.url);
   await page.getByRole('radio', { name: 'Last 15 minutes' }).click();
@@ -63,7 +63,7 @@ test('the overview follows calls while it is open, for the time that was chosen'
   await expect(page.getByRole('radio', { name: 'Last 15 minutes' })).toBeChecked();
 });
 
-test('an alert that fires stands above all else as long as it is there', async ({ console: page, haft }) => {
+test('a firing alert is at the top of the page while it fires', async ({ console: page, haft }) => {
   await fourCalls(haft);
   await page.goto(haft.url);
   await expect(page.getByRole('link', { name: /^Calls 4 / })).toBeVisible();
@@ -81,16 +81,16 @@ test('an alert that fires stands above all else as long as it is there', async (
   await expect(firing).toBeHidden();
 });
 
-test('how tasks stand is seen as it changes, and leads to them', async ({ console: page, haft }) => {
+test('task counts are updated live, and link to the tasks', async ({ console: page, haft }) => {
   await fourCalls(haft);
   const mock = (name: string, more: object) => haft.api('POST', '/api/tools', { name, description: 'd', type: 'mock', retryCount: 0, ...more });
   await mock('asks', { policy: 'ask', config: { answers: [{ data: 1 }] } });
   await mock('fails', { config: { answers: [{ error: { kind: 'Execution', message: 'no' } }] } });
   await page.goto(haft.url);
   const now = page.getByRole('region', { name: 'Tasks now' });
-  await expect(now.getByRole('link', { name: '0 waiting for a person' })).toBeVisible();
+  await expect(now.getByRole('link', { name: '0 waiting for approval' })).toBeVisible();
   await haft.api('POST', '/api/tools/asks/execute', {});
-  await expect(now.getByRole('link', { name: '1 waiting for a person' })).toBeVisible();
+  await expect(now.getByRole('link', { name: '1 waiting for approval' })).toBeVisible();
   await haft.api('POST', '/api/tools/fails/execute', { options: { mode: 'async' } });
   await now.getByRole('link', { name: '1 dead letters' }).click();
   await expect(page).toHaveURL(/\/tasks\?.*view=dead/);

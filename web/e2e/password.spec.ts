@@ -1,4 +1,4 @@
-// A server admin without a password is asked for one on the first page, and reminded until there is one.
+// A server admin without a password sees a form on the first page, and a reminder until it is set.
 import { expect, test } from './support/haft';
 
 const PASSWORD = 'correct horse battery';
@@ -30,7 +30,7 @@ test('the first page asks for a password, which is set without signing in again'
   await expect(page.getByRole('heading', { name: 'Welcome to Haft' })).toBeVisible();
 });
 
-test('who skips it is reminded on every page until it is set, in Chinese too', async ({ page, haft }) => {
+test('after skipping, every page shows a reminder until a password is set, in both languages', async ({ page, haft }) => {
   await page.goto(haft.link);
   await page.getByRole('button', { name: 'Skip for now' }).click();
   const banner = page.getByRole('region', { name: 'Set a password' });

@@ -1,13 +1,13 @@
-// The console at 390 px: nothing is wider than the screen, and what is pressed has room.
+// The console at 390 px: no page is wider than the screen, and pressable elements are large enough.
 import type { Page } from '@playwright/test';
 
 import { makeGuide } from './support/chat';
+import { startConversation } from './support/conversations';
 import { expect, type Haft, test } from './support/haft';
-import { talk } from './support/talks';
 
 test.use({ viewport: { width: 390, height: 844 } });
 
-/** 65 letters. */
+/** A name of 65 characters. */
 const LONG = 'averyveryverylongnameofanargumentthatsomeimporterhastakenasitwas12';
 
 async function makePay(haft: Haft, url: string): Promise<string> {
@@ -26,10 +26,10 @@ async function makePay(haft: Haft, url: string): Promise<string> {
 
 const overflow = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
 
-test('an argument with a long name widens no page', async ({ console: page, haft, upstream }) => {
+test('a long argument name widens no page', async ({ console: page, haft, upstream }) => {
   const pay = await makePay(haft, upstream.url);
   const args = { [LONG]: 'x', [`${LONG}_on`]: true, [`${LONG}_all`]: { [LONG]: 'y' } };
-  const conversation = await talk(haft, { name: 'payer', toolIds: [pay] }, [{ toolCalls: [{ name: 'pay', arguments: args }] }, { text: 'Done.' }], 'Pay', { detach: true });
+  const conversation = await startConversation(haft, { name: 'payer', toolIds: [pay] }, [{ toolCalls: [{ name: 'pay', arguments: args }] }, { text: 'Done.' }], 'Pay', { detach: true });
   const { items: [agent] } = await haft.api<{ items: { id: string; name: string }[] }>('GET', '/api/agents?q=payer');
   for (const path of [
     `/tools/${pay}`, `/tools/${pay}?tab=definition`, `/tools/${pay}?tab=definition&part=arguments`, '/approvals', `/chat/${conversation}`, '/tasks', '/calls', `/agents/${agent?.id}`,
@@ -42,7 +42,7 @@ test('an argument with a long name widens no page', async ({ console: page, haft
   }
 });
 
-test('the pages at the foot do not touch, and a menu leads to the others', async ({ console: page, haft, upstream }) => {
+test('the pages in the bottom bar do not touch, and the others are in a menu', async ({ console: page, haft, upstream }) => {
   await makeGuide(haft, upstream);
   for (const language of ['en', 'zh']) {
     await page.evaluate((spoken) => localStorage.setItem('haft.language', spoken), language);
@@ -67,8 +67,8 @@ test('the pages at the foot do not touch, and a menu leads to the others', async
   await expect(page.getByRole('heading', { name: '任务', level: 1 })).toBeVisible();
 });
 
-test('the badge beside Approvals is part of what its link is called', async ({ console: page, haft, upstream }) => {
+test('the badge of Approvals is part of the accessible name of its link', async ({ console: page, haft, upstream }) => {
   const pay = await makePay(haft, upstream.url);
-  await talk(haft, { name: 'payer', toolIds: [pay] }, [{ toolCalls: [{ name: 'pay', arguments: { [LONG]: 'x', [`${LONG}_on`]: true } }] }, { text: 'Done.' }], 'Pay', { detach: true });
+  await startConversation(haft, { name: 'payer', toolIds: [pay] }, [{ toolCalls: [{ name: 'pay', arguments: { [LONG]: 'x', [`${LONG}_on`]: true } }] }, { text: 'Done.' }], 'Pay', { detach: true });
   await expect(page.getByRole('link', { name: 'Approvals 1 waiting' })).toBeVisible();
 });

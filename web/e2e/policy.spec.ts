@@ -1,26 +1,26 @@
-// The strict policy holds: nothing that the console does is refused by it, and nothing is asked of anybody else.
-// That no page or dialog does so is seen in `accessibility.spec.ts`, which goes everywhere.
-import { furnish } from './support/furnished';
+// The strict content security policy: the console does not violate it, and requests no other origin.
+// `accessibility.spec.ts` checks that on every page and dialog.
 import { expect, signIn, test } from './support/haft';
-import { visit } from './support/moments';
+import { visit } from './support/pageStates';
+import { createSampleData } from './support/sampleData';
 import { watch } from './support/watch';
 
 test.use({ actionTimeout: 20_000 });
 
-test('every address comes with a policy that lets nothing inline and nothing foreign in', async ({ request, haft }) => {
+test('every address has a policy that allows neither inline nor foreign content', async ({ request, haft }) => {
   for (const path of ['/', '/login', '/tools/new', '/no/such/page']) {
     const policy = (await request.get(haft.url + path)).headers()['content-security-policy'] ?? '';
     const rules = new Map(policy.split(';').map((rule) => rule.trim().split(/\s+/)).map(([name, ...from]) => [name, from]));
     expect(rules.get('default-src'), path).toEqual(["'self'"]);
     expect(rules.get('frame-ancestors'), path).toEqual(["'none'"]);
     expect(rules.get('base-uri'), path).toEqual(["'none'"]);
-    // Pictures may be made in the page; all else is ours.
+    // `data:` and `blob:` URLs are created by the page; everything else has its origin.
     expect(new Set([...rules.values()].flat()), path).toEqual(new Set(["'self'", "'none'", 'data:', 'blob:']));
     expect([...rules.keys()].filter((name) => name?.startsWith('script') === true || name?.startsWith('style') === true), path).toEqual([]);
   }
 });
 
-test('what is inline or foreign is refused, and that is seen', async ({ page, haft }) => {
+test('inline and foreign content is blocked and reported', async ({ page, haft }) => {
   const { found } = await watch(page, haft.url);
   await visit(page, `${haft.url}/login`);
   expect(found).toEqual([]);
@@ -39,11 +39,11 @@ test('what is inline or foreign is refused, and that is seen', async ({ page, ha
   await expect(page).not.toHaveTitle('let in');
 });
 
-test('no editor, chart, drag or file does what the policy refuses', async ({ page, haft, upstream }) => {
+test('editors, charts, dragging and files do not violate the policy', async ({ page, haft, upstream }) => {
   test.setTimeout(120_000);
   const { found, at } = await watch(page, haft.url);
   await signIn(page, haft);
-  const made = await furnish(haft, upstream);
+  const made = await createSampleData(haft, upstream);
   at('chart');
   await visit(page, haft.url);
   const chart = page.getByRole('figure').first();

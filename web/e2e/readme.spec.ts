@@ -1,20 +1,20 @@
-// The pictures of the README, in the language of each: a shop of trips that was busy for a quarter of an hour.
+// Screenshots for the README in both languages: a travel shop after some minutes of traffic.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import type { Page } from '@playwright/test';
 
+import { startConversation } from './support/conversations';
 import { expect, type Haft, test } from './support/haft';
-import { CHINESE, ENGLISH, type Say, visit } from './support/moments';
-import { talk } from './support/talks';
+import { CHINESE, ENGLISH, type Say, visit } from './support/pageStates';
 
 test.use({ actionTimeout: 15_000 });
 
-/** For so long it was busy: `HAFT_README=15`. */
+/** Minutes of traffic: `HAFT_README=15`. */
 const MINUTES = Number(process.env['HAFT_README']);
 const INTO = '../docs/images';
 
-interface Made {
+interface Created {
   id: string;
 }
 
@@ -31,7 +31,7 @@ for (const [ending, say] of [['', ENGLISH], ['.zh', CHINESE]] as const) {
       await page.setViewportSize({ width: 1280, height });
       await visit(page, haft.url + path);
       await come?.();
-      // Charts, editors and what moves have come to rest, and nothing is pointed at.
+      // Charts, editors and animations have finished, and the pointer is on no element.
       await page.mouse.move(1279, 1);
       await page.waitForTimeout(1500);
       await page.screenshot({ path: `${INTO}/${name}${ending}.png` });
@@ -72,7 +72,7 @@ async function fillTool(page: Page, say: Say): Promise<void> {
   await expect(page.getByText('"seats"').first()).toBeVisible();
 }
 
-/** An API that takes its time, and fails now and then. */
+/** An upstream API with latency and occasional errors. */
 async function startUpstream(): Promise<{ server: Server; url: string }> {
   const server = createServer((request, response) => {
     const path = request.url ?? '';
@@ -102,7 +102,7 @@ async function furnish(haft: Haft, url: string, say: Say): Promise<{ weather: st
   await haft.api('DELETE', '/api/agents/sample_assistant');
   await haft.api('DELETE', '/api/tools/sample_weather');
   const tool = async (name: string, en: string, zh: string, about: string, category: string, config: object, rest: object = {}) => (
-    (await haft.api<Made>('POST', '/api/tools', { name, title: { en, zh }, description: about, category, type: 'http', config, ...rest })).id
+    (await haft.api<Created>('POST', '/api/tools', { name, title: { en, zh }, description: about, category, type: 'http', config, ...rest })).id
   );
   const weather = await tool(
     'weather_forecast', 'Weather forecast', '天气预报', say('Forecast for a city.', '查询城市的天气预报。'), 'travel', { url: `${url}/forecast/{{city}}`, params: { days: '{{days}}' } },
@@ -117,13 +117,13 @@ async function furnish(haft: Haft, url: string, say: Say): Promise<{ weather: st
     },
   );
   await haft.api('PATCH', `/api/tools/${weather}`, { description: say(
-    'Forecast for a city over the next days. Use it when someone asks about the weather of a place.', '查询城市未来几天的天气预报。当有人询问某地天气时使用。',
+    'Forecast for a city over the next days. Use it for questions about the weather of a place.', '查询城市未来几天的天气预报。当有人询问某地天气时使用。',
   ) });
   const flights = await tool('search_flights', 'Search flights', '搜索航班', say('Flights between two airports on a day, cheapest first.', '查询两个机场之间某天的航班，按价格排列。'), 'travel', { url: `${url}/flights/{{origin}}/{{destination}}?day={{day}}` });
   const hotel = await tool('book_hotel', 'Book a hotel', '预订酒店', say('Books a room. Use it only when the guest has agreed to the price.', '预订房间。仅在客人同意价格后使用。'), 'travel', { method: 'POST', url: `${url}/rooms`, body: { hotel: '{{hotel}}', nights: '{{nights}}' } }, { policy: 'ask' });
   await tool('create_ticket', 'Create ticket', '创建工单', say('Opens a ticket for the support team. Use it only when the customer agreed.', '为客服团队创建工单。仅在客户同意后使用。'), 'support', { method: 'POST', url: `${url}/tickets`, body: { title: '{{title}}' } });
   await tool('search_orders', 'Search orders', '查询订单', say('Orders of a customer, the newest first.', '查询客户的订单，最新的在前。'), 'support', { url: `${url}/orders?customer={{customer}}` });
-  const agent = await haft.api<Made>('POST', '/api/agents', {
+  const agent = await haft.api<Created>('POST', '/api/agents', {
     name: 'travel_guide', description: say('Plans trips and knows the weather.', '规划旅行，了解天气。'), toolIds: [weather, flights, hotel, 'datetime'],
     systemPrompt: say('You plan trips. Ask for the city and the days before you call a tool.\nSay the price before you book anything.', '你负责规划旅行。调用工具前，先询问城市和日期。\n预订任何内容之前，先说明价格。'),
   });
@@ -132,12 +132,12 @@ async function furnish(haft: Haft, url: string, say: Say): Promise<{ weather: st
 
 async function makeTalks(haft: Haft, weather: string, say: Say): Promise<string> {
   const old = { name: 'travel_planner', toolIds: [] };
-  await talk(haft, old, [{ text: say('Gladly.', '好的。') }], say('A week in Norway by train', '挪威火车一周游'));
+  await startConversation(haft, old, [{ text: say('Gladly.', '好的。') }], say('A week in Norway by train', '挪威火车一周游'));
   for (const question of [say('Which papers do I need for Japan?', '去日本需要哪些证件？'), say('Hotels near the harbour in Lisbon', '里斯本港口附近的酒店')]) {
     await haft.api('POST', '/api/chat', { agentId: old.name, messages: [{ role: 'user', content: question }] });
   }
   const cities = [say('Oslo', '奥斯陆'), say('Lisbon', '里斯本'), say('Tokyo', '东京')];
-  return talk(haft, { name: 'weather_guide', provider: 'sample', toolIds: [weather, 'calculator'] }, [
+  return startConversation(haft, { name: 'weather_guide', provider: 'sample', toolIds: [weather, 'calculator'] }, [
     {
       text: say('I look at all three at once.', '我同时查看这三个城市。'),
       toolCalls: cities.map((city) => ({ name: 'weather_forecast', arguments: { city, days: 3 } })), usage: { input: 612, output: 84 },
@@ -154,7 +154,7 @@ async function makeTalks(haft: Haft, weather: string, say: Say): Promise<string>
   ], say('Where is it warmest this weekend: Oslo, Lisbon or Tokyo?', '这个周末奥斯陆、里斯本和东京哪里最暖和？'));
 }
 
-/** Some hundred calls a minute, some of which fail. */
+/** Makes some hundred calls per minute. Some of them fail. */
 async function makeCalls(haft: Haft, say: Say, busy: { isOver: boolean }): Promise<void> {
   const cities = [say('Oslo', '奥斯陆'), say('Lagos', '拉各斯'), '北京', 'Lima', 'Cairo'];
   const some = <T>(of: readonly T[]): T => of[Math.floor(Math.random() * of.length)] as T;
@@ -169,11 +169,11 @@ async function makeCalls(haft: Haft, say: Say, busy: { isOver: boolean }): Promi
   const under = new Set<Promise<unknown>>();
   while (!busy.isOver) {
     const [tool, args] = some(kinds)();
-    // Some of them shall fail.
+    // Some calls fail on purpose.
     const call = haft.api('POST', `/api/tools/${tool}/execute`, { arguments: args }).catch(() => undefined);
     under.add(call);
     void call.then(() => under.delete(call));
-    // Now more, now fewer.
+    // The rate varies over time.
     const pace = 450 * (1.3 + Math.sin(Date.now() / 120_000));
     await new Promise((done) => setTimeout(done, pace * (0.4 + Math.random() * 1.2)));
   }

@@ -1,11 +1,11 @@
-// What each role is offered: never what it may not do.
+// Each role is offered only the actions that it may perform.
 import type { Page } from '@playwright/test';
 
 import { expect, type Haft, test } from './support/haft';
 
 const PASSWORD = 'correct horse';
 
-/** Signs in as a member of a shared space in which nothing happened yet, and goes there. */
+/** Signs in as a member of an empty shared space, and opens it. */
 async function arrive(page: Page, haft: Haft, role: 'viewer' | 'caller'): Promise<void> {
   const space = await haft.api<{ id: string }>('POST', '/api/spaces', { name: 'Weather team' });
   await haft.api('POST', '/api/users', { name: 'ada', password: PASSWORD });
@@ -20,35 +20,35 @@ async function arrive(page: Page, haft: Haft, role: 'viewer' | 'caller'): Promis
   await expect(page.getByRole('heading', { name: 'Welcome to Haft' })).toBeVisible();
 }
 
-test('who may only look is led to what there is to see', async ({ page, haft }) => {
+test('a viewer is led to the readable pages', async ({ page, haft }) => {
   await arrive(page, haft, 'viewer');
   const main = page.getByRole('main');
-  await expect(main.getByRole('link')).toHaveText(['To the tools', 'To the agents']);
+  await expect(main.getByRole('link')).toHaveText(['Show the tools', 'Show the agents']);
 
-  await main.getByRole('link', { name: 'To the tools' }).click();
+  await main.getByRole('link', { name: 'Show the tools' }).click();
   await expect(main.getByRole('link', { name: 'Calculator' })).toBeVisible();
-  await expect(page.getByRole('heading', { name: 'Make your first tool' })).toBeHidden();
+  await expect(page.getByRole('heading', { name: 'Create your first tool' })).toBeHidden();
   await main.getByRole('link', { name: 'Calculator' }).click();
-  await expect(page.getByText('You may look, but not call')).toBeVisible();
+  await expect(page.getByText('You can view this tool, but not call it')).toBeVisible();
   await expect(page.getByRole('button', { name: 'More', exact: true })).toBeHidden();
 
   await page.getByRole('link', { name: 'Calls', exact: true }).click();
   await expect(page.getByRole('heading', { name: 'No calls yet' })).toBeVisible();
   await expect(page.getByRole('button', { name: 'Try the calculator' })).toBeHidden();
   await page.getByRole('link', { name: 'Agents', exact: true }).click();
-  await expect(page.getByText('Somebody who may edit this space can make one.')).toBeVisible();
+  await expect(page.getByText('Editors of this space can create agents.')).toBeVisible();
 
   await page.getByRole('link', { name: 'Settings', exact: true }).click();
   await expect(page.getByText('but not call its tools')).toBeVisible();
-  await expect(page.getByRole('heading', { name: 'See which tools there are' })).toBeVisible();
-  await expect(page.getByRole('heading', { name: 'Call one' })).toBeHidden();
-  await page.getByRole('button', { name: 'Make a token for this' }).click();
+  await expect(page.getByRole('heading', { name: 'List the tools' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Call a tool' })).toBeHidden();
+  await page.getByRole('button', { name: 'Create a token' }).click();
   const dialog = page.getByRole('dialog', { name: 'New token' });
   await expect(dialog.getByRole('radio')).toHaveCount(1);
   await expect(dialog.getByRole('radio', { name: 'Read' })).toBeChecked();
 });
 
-test('who may call is led to a call, and not to making tools', async ({ page, haft }) => {
+test('a caller is led to a call, and not to creating tools', async ({ page, haft }) => {
   await arrive(page, haft, 'caller');
   await expect(page.getByRole('link', { name: 'New tool' })).toBeHidden();
   await expect(page.getByRole('main').getByRole('listitem')).toHaveCount(3);
@@ -61,7 +61,7 @@ test('who may call is led to a call, and not to making tools', async ({ page, ha
   await expect(page.getByRole('button', { name: /New tool|Import/ })).toHaveCount(0);
 });
 
-test('who was taken out of the space they were in last comes in nevertheless', async ({ page, haft }) => {
+test('a user removed from their last space can still sign in', async ({ page, haft }) => {
   await arrive(page, haft, 'caller');
   const [space] = (await haft.api<{ items: { id: string; name: string }[] }>('GET', '/api/spaces')).items.filter(({ name }) => name === 'Weather team');
   await haft.api('DELETE', `/api/spaces/${space?.id}?force=true`);

@@ -1,31 +1,31 @@
-// Coming, looking around and going: the link of the first start, language, theme, sign out.
+// Sessions: the one-time link, language, theme and signing out.
 import { expect, test } from './support/haft';
 
-test('the link of the first start signs in, once', async ({ page, haft }) => {
+test('the one-time link signs in once', async ({ page, haft }) => {
   await page.goto(haft.link);
   await expect(page.getByRole('navigation', { name: 'Pages' })).toBeVisible();
   expect(page.url()).not.toContain('link=');
 
   await page.context().clearCookies();
-  // Away first: a page that is refused goes to the door by itself, and would cross us.
+  // Leaves the console first, since a refused request would redirect to the login during the test.
   await page.goto('about:blank');
   await page.goto(haft.link);
-  await expect(page.getByRole('alert')).toContainText('used already');
+  await expect(page.getByRole('alert')).toContainText('already used');
 });
 
-test('who is not signed in comes back to where they wanted to go', async ({ page, haft }) => {
+test('a signed-out user returns to the requested page after the login', async ({ page, haft }) => {
   await page.goto(`${haft.url}/settings?tab=secrets`);
   await page.getByRole('tab', { name: 'Token' }).click();
   await page.getByLabel('Token').and(page.locator('input')).fill('wrong');
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await expect(page.getByRole('alert')).toContainText('token is not known');
+  await expect(page.getByRole('alert')).toContainText('token is invalid');
 
   await page.getByLabel('Token').and(page.locator('input')).fill(haft.token);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await expect(page).toHaveURL(/\/settings\?tab=secrets/);
 });
 
-test('who loses the space they are in goes on in their own', async ({ console: page, haft }) => {
+test('a user who loses the current space continues in the personal space', async ({ console: page, haft }) => {
   const { id } = await haft.api<{ id: string }>('POST', '/api/spaces', { name: 'Team' });
   await page.goto(`${haft.url}/settings?tab=spaces`);
   await page.getByRole('button', { name: 'Open the space Team' }).click();
@@ -38,7 +38,7 @@ test('who loses the space they are in goes on in their own', async ({ console: p
   await expect(page.getByRole('link', { name: /calculator/ })).toBeVisible();
 });
 
-test('language and theme are chosen and kept; sign out ends the session', async ({ console: page, haft }) => {
+test('language and theme are persisted; sign out ends the session', async ({ console: page, haft }) => {
   await page.getByRole('button', { name: '中文' }).click();
   await expect(page.getByRole('link', { name: '工具', exact: true })).toBeVisible();
   await page.getByRole('button', { name: '主题' }).click();

@@ -1,11 +1,11 @@
-// Settings: how to connect, secrets, tokens, people and what they may do, providers, alerts, changes, files, and one's own account.
+// Settings: connect, secrets, tokens, members and roles, providers, alerts, audit log, files and account.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 import { expect, test } from './support/haft';
 import { arrive, enter, PASSWORD } from './support/people';
 
-test('what OpenAI’s libraries need is copied, with an agent of the space, and works', async ({ console: page, haft }) => {
+test('the copied OpenAI snippet calls an agent of the space', async ({ console: page, haft }) => {
   await haft.api('POST', '/api/providers', { name: 'play', kind: 'scripted', script: [{ text: 'Five inches.' }] });
   await haft.api('POST', '/api/agents', { name: 'Ada’s tailor' });
   await page.goto(`${haft.url}/settings?tab=connect`);
@@ -27,7 +27,7 @@ test('what OpenAI’s libraries need is copied, with an agent of the space, and 
   expect(JSON.parse(stdout)).toMatchObject({ object: 'chat.completion', choices: [{ message: { role: 'assistant', content: 'Five inches.' } }] });
 });
 
-test('a secret is kept and never shown again', async ({ console: page, haft }) => {
+test('a secret is stored and never shown again', async ({ console: page, haft }) => {
   await page.goto(`${haft.url}/settings?tab=secrets`);
   await page.getByRole('button', { name: 'Add secret' }).click();
   const dialog = page.getByRole('dialog');
@@ -53,12 +53,12 @@ test('a secret is kept and never shown again', async ({ console: page, haft }) =
   await expect(page.getByRole('heading', { name: 'No secrets yet' })).toBeVisible();
 });
 
-test('a token is shown once, works, and no longer when it is revoked', async ({ console: page, haft }) => {
+test('a token is shown once, works, and stops working when revoked', async ({ console: page, haft }) => {
   const status = async (token: string) => (await fetch(`${haft.url}/api/tools`, { headers: { authorization: `Bearer ${token}` } })).status;
   await page.goto(`${haft.url}/settings?tab=tokens`);
   await page.getByRole('button', { name: 'New token' }).click();
   await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('nightly script');
-  await page.getByRole('dialog').getByRole('button', { name: 'Make token' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click();
   const made = page.getByRole('dialog', { name: 'Your new token' });
   await made.getByRole('button', { name: 'Copy token' }).click();
   const token = await page.evaluate(() => navigator.clipboard.readText());
@@ -76,8 +76,8 @@ test('a token is shown once, works, and no longer when it is revoked', async ({ 
   expect(await status(token)).toBe(401);
 });
 
-test('a provider is added and asked for its models', async ({ console: page, haft, upstream }) => {
-  upstream.answers = [
+test('a provider is added and lists its models', async ({ console: page, haft, upstream }) => {
+  upstream.responses = [
     { status: 200, body: { object: 'list', data: [{ id: 'gpt-small', object: 'model' }, { id: 'gpt-large', object: 'model' }] } },
     { status: 401, body: { error: { message: 'Incorrect API key provided' } } },
   ];
@@ -91,16 +91,16 @@ test('a provider is added and asked for its models', async ({ console: page, haf
   const row = page.getByRole('list', { name: 'Providers' }).getByRole('listitem').filter({ hasText: `${upstream.url}/v1` });
   await expect(row).toContainText('secret://');
   await row.getByRole('button', { name: 'Test local' }).click();
-  await expect(row.getByRole('list', { name: 'Models it has' }).getByRole('listitem')).toHaveText(['gpt-small', 'gpt-large']);
-  expect(upstream.seen[0]?.url).toBe('/v1/models');
-  expect(upstream.seen[0]?.headers['authorization']).toBe('Bearer sk-of-the-test');
+  await expect(row.getByRole('list', { name: 'Available models' }).getByRole('listitem')).toHaveText(['gpt-small', 'gpt-large']);
+  expect(upstream.requests[0]?.url).toBe('/v1/models');
+  expect(upstream.requests[0]?.headers['authorization']).toBe('Bearer sk-of-the-test');
 
   await row.getByRole('button', { name: 'Test local' }).click();
   await expect(row.getByRole('alert')).toContainText('401');
 });
 
-test('an alert is made, and stands among the changes', async ({ console: page, haft }) => {
-  // The log offers tools to choose from as well; neither disturbs the other.
+test('an alert is created, and appears in the audit log', async ({ console: page, haft }) => {
+  // The call log also has a tool combo box; neither affects the other.
   await page.getByRole('link', { name: 'Calls' }).click();
   await page.getByRole('combobox', { name: 'Tool' }).fill('calc');
   await page.getByRole('option', { name: 'calculator' }).click();
@@ -108,7 +108,7 @@ test('an alert is made, and stands among the changes', async ({ console: page, h
   await page.getByRole('link', { name: 'Alerts' }).click();
   await page.getByRole('button', { name: 'New alert' }).click();
   const dialog = page.getByRole('dialog', { name: 'New alert' });
-  await dialog.getByRole('combobox', { name: 'Of the tool' }).fill('calc');
+  await dialog.getByRole('combobox', { name: 'Tool' }).fill('calc');
   await page.getByRole('option', { name: 'calculator' }).click();
   await dialog.getByLabel('Above (%)').fill('20');
   await dialog.getByRole('textbox', { name: 'Name' }).fill('Calculator fails');
@@ -120,8 +120,8 @@ test('an alert is made, and stands among the changes', async ({ console: page, h
 
   await page.getByRole('link', { name: 'Changes' }).click();
   const changes = page.getByRole('list', { name: 'Changes' }).getByRole('listitem');
-  await expect(changes.filter({ hasText: 'admin made the alert Calculator fails' })).toBeVisible();
-  // What others do meanwhile comes by itself.
+  await expect(changes.filter({ hasText: 'admin created the alert Calculator fails' })).toBeVisible();
+  // Changes from elsewhere appear without a reload.
   await haft.api('PUT', '/api/secrets/new_one', { value: 'x-0123456789' });
   await expect(changes.filter({ hasText: 'admin set the secret new_one' })).toBeVisible();
   await page.getByRole('button', { name: 'What' }).click();
@@ -129,7 +129,7 @@ test('an alert is made, and stands among the changes', async ({ console: page, h
   await expect(changes).toHaveCount(1);
 });
 
-test('a file is uploaded, and anyone may open its link', async ({ console: page, haft, browser }) => {
+test('a file is uploaded, and its link needs no session', async ({ console: page, haft, browser }) => {
   await page.goto(`${haft.url}/settings?tab=files`);
   const choosing = page.waitForEvent('filechooser');
   await page.getByRole('button', { name: 'Upload' }).click();
@@ -137,7 +137,7 @@ test('a file is uploaded, and anyone may open its link', async ({ console: page,
   const row = page.getByRole('list', { name: 'Files' }).getByRole('listitem').filter({ hasText: 'notes.txt' });
   await expect(row).toContainText('17 B');
 
-  await row.getByRole('button', { name: 'Make a link to notes.txt' }).click();
+  await row.getByRole('button', { name: 'Create a link to notes.txt' }).click();
   const link = await page.getByRole('dialog', { name: 'Link to notes.txt' }).getByRole('region', { name: 'Link' }).innerText();
   const stranger = await browser.newContext();
   const answer = await stranger.request.get(link);
@@ -163,7 +163,7 @@ test('language, theme and password are changed in the account', async ({ console
 
   await page.getByLabel('New password').fill(PASSWORD);
   await page.getByLabel('Repeat password').fill('another');
-  await expect(page.getByText('The two are not the same.')).toBeVisible();
+  await expect(page.getByText('The passwords do not match.')).toBeVisible();
   await page.getByLabel('Repeat password').fill(PASSWORD);
   await page.getByRole('button', { name: 'Set password' }).click();
   await expect(page.getByText('Your password was changed.')).toBeVisible();
@@ -176,22 +176,22 @@ test('language, theme and password are changed in the account', async ({ console
   await expect(page.getByRole('navigation', { name: 'Pages' })).toBeVisible();
 });
 
-test('somebody is let into a shared space and may do there what their role allows', async ({ console: page, haft, browser }) => {
+test('a user added to a shared space has the rights of their role', async ({ console: page, haft, browser }) => {
   test.setTimeout(90_000);
   await page.goto(`${haft.url}/settings?tab=users`);
   await page.getByRole('button', { name: 'New user' }).click();
   await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('ada');
   await page.getByRole('dialog').getByLabel('First password').fill('short');
-  await page.getByRole('dialog').getByRole('button', { name: 'Make user' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click();
   await expect(page.getByRole('dialog').getByLabel('First password')).toHaveAccessibleDescription(/8/);
   await page.getByRole('dialog').getByLabel('First password').fill(PASSWORD);
-  await page.getByRole('dialog').getByRole('button', { name: 'Make user' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click();
   await expect(page.getByRole('list', { name: 'Users' }).getByText('ada')).toBeVisible();
 
   await page.getByRole('link', { name: 'Spaces' }).click();
   await page.getByRole('button', { name: 'New space' }).click();
   await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Weather team');
-  await page.getByRole('dialog').getByRole('button', { name: 'Make space' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Create space' }).click();
   await expect(page.getByRole('button', { name: 'Weather team', exact: true })).toBeVisible();
   await page.getByRole('button', { name: 'Add member' }).click();
   await page.getByRole('dialog').getByRole('textbox', { name: 'Name', exact: true }).fill('ada');
@@ -214,11 +214,11 @@ test('somebody is let into a shared space and may do there what their role allow
   await expect(ada.getByRole('link', { name: 'Calculator' })).toBeVisible();
   await expect(ada.getByRole('button', { name: 'New tool' })).toBeHidden();
   await ada.goto(`${haft.url}/tools/new`);
-  await expect(ada.getByText('Making tools needs the role editor.')).toBeVisible();
+  await expect(ada.getByText('Creating tools requires the editor role.')).toBeVisible();
   await expect(ada.getByRole('button', { name: 'Create tool' })).toBeHidden();
 
   await ada.goto(agentUrl);
-  await expect(ada.getByText('You may look at this agent, but not change it.')).toBeVisible();
+  await expect(ada.getByText('You can view this agent, but not change it.')).toBeVisible();
   await expect(ada.getByLabel('System prompt')).toBeDisabled();
   await expect(ada.getByRole('button', { name: /^(Save|More|Discard)$/ })).toHaveCount(0);
   await ada.goto(`${haft.url}/settings?tab=secrets`);
@@ -240,7 +240,7 @@ test('somebody is let into a shared space and may do there what their role allow
   await expect(page.getByLabel('System prompt')).toHaveValue('You know the weather.');
 });
 
-test('who may only look sees calls, and no way to make or change anything', async ({ console: page, haft, browser }) => {
+test('a viewer sees calls, and no actions that create or change anything', async ({ console: page, haft, browser }) => {
   test.setTimeout(90_000);
   const space = await haft.api<{ id: string }>('POST', '/api/spaces', { name: 'Weather team' });
   await haft.api('POST', '/api/users', { name: 'ada', password: PASSWORD });
@@ -269,6 +269,6 @@ test('who may only look sees calls, and no way to make or change anything', asyn
     await expect(ada.getByRole('button', { name: button })).toHaveCount(0);
   }
   await ada.goto(`${haft.url}/agents/new`);
-  await expect(ada.getByText('Making agents needs the role editor.')).toBeVisible();
+  await expect(ada.getByText('Creating agents requires the editor role.')).toBeVisible();
   await ada.context().close();
 });

@@ -1,13 +1,13 @@
-// Quick with much in it: ten thousand tools, a hundred calls a second, and little to load at first.
+// Performance with much data: ten thousand tools, a hundred calls per second, and the size of the first load.
 import type { Browser, BrowserContext, Locator, Page } from '@playwright/test';
 
 import { expect, type Haft, test } from './support/haft';
-import { settled, visit } from './support/moments';
+import { settled, visit } from './support/pageStates';
 
 test.use({ actionTimeout: 15_000 });
 
-/** So much is drawn of a list of any length; without that it would be thousands. */
-const MOST_DRAWN = 150;
+/** Maximum number of rendered rows of any list; without virtualization it would be thousands. */
+const MAX_ROWS = 150;
 const FIRST_LOAD = 300 * 1024;
 
 const TOOLS = 10_000;
@@ -19,7 +19,7 @@ async function makeTools(haft: Haft): Promise<void> {
     const tools = Array.from({ length: AT_ONCE }, (_, index) => {
       const at = String(from + index).padStart(5, '0');
       return {
-        name: `lookup_${at}`, description: `Looks up what is known of item ${at} in the warehouse.`, type: 'mock',
+        name: `lookup_${at}`, description: `Looks up item ${at} in the warehouse.`, type: 'mock',
         category: `team_${String((from + index) % GROUPS).padStart(2, '0')}`, config: { answers: [{ data: { at } }] },
       };
     });
@@ -27,7 +27,7 @@ async function makeTools(haft: Haft): Promise<void> {
   }
 }
 
-/** Calls a tool about so often a second until it is told to stop. */
+/** Calls a tool at about this rate until stopped. */
 function callOften(haft: Haft, perSecond: number): { made: () => number; stop: () => Promise<void> } {
   const going = new Set<Promise<unknown>>();
   let made = 0;
@@ -49,7 +49,7 @@ function callOften(haft: Haft, perSecond: number): { made: () => number; stop: (
 
 const calculate = (haft: Haft, number: number) => haft.api('POST', '/api/tools/calculator/execute', { arguments: { expression: `${number} + 1` } });
 
-test('of ten thousand tools only those near the window are drawn, and any is found', async ({ console: page, haft }) => {
+test('only the visible ones of ten thousand tools are rendered, and search finds any', async ({ console: page, haft }) => {
   test.setTimeout(240_000);
   await makeTools(haft);
   const asked: string[] = [];
@@ -59,7 +59,7 @@ test('of ten thousand tools only those near the window are drawn, and any is fou
   const cards = list.getByRole('link');
   await expect(list.getByRole('link', { name: /lookup_00000/ })).toBeVisible();
   await expect(page.getByRole('navigation', { name: 'Categories' }).getByRole('link', { name: /team_39/i })).toContainText('250');
-  expect(asked.filter((path) => path === '/api/tools').length, 'not all are fetched before one is shown').toBeLessThan(6);
+  expect(asked.filter((path) => path === '/api/tools').length, 'the list is shown before all tools are fetched').toBeLessThan(6);
 
   await page.mouse.move(700, 500);
   let drawn = 0;
@@ -68,7 +68,7 @@ test('of ten thousand tools only those near the window are drawn, and any is fou
     drawn = Math.max(drawn, await cards.count());
     await expect(list.getByRole('heading', { name: /team_02/i })).toBeVisible({ timeout: 100 });
   }, 'several teams further down').toPass({ timeout: 120_000, intervals: [0] });
-  expect(drawn).toBeLessThan(MOST_DRAWN);
+  expect(drawn).toBeLessThan(MAX_ROWS);
 
   const search = page.getByRole('searchbox', { name: 'Search tools' });
   await search.fill('item 07777');
@@ -77,12 +77,12 @@ test('of ten thousand tools only those near the window are drawn, and any is fou
   await search.fill('');
   await page.getByRole('navigation', { name: 'Categories' }).getByRole('link', { name: /team_39/i }).click();
   await expect(list.getByRole('link', { name: /lookup_00039/ })).toBeVisible();
-  expect(await cards.count()).toBeLessThan(MOST_DRAWN);
+  expect(await cards.count()).toBeLessThan(MAX_ROWS);
 });
 
-test('a log of a hundred calls a second is live, holds still for who reads it, and answers every press', async ({ console: page, haft }) => {
+test('a log with a hundred calls per second is live, holds still while scrolled, and stays responsive', async ({ console: page, haft }) => {
   test.setTimeout(240_000);
-  // More than fit into the window, so that one can read further down.
+  // More calls than fit into the window, so that the list can be scrolled.
   for (let count = 0; count < 6; count += 1) await Promise.all(Array.from({ length: 20 }, (_, index) => calculate(haft, index)));
   await visit(page, `${haft.url}/calls`);
   const links = page.getByRole('table', { name: 'Calls' }).getByRole('link');
@@ -95,12 +95,12 @@ test('a log of a hundred calls a second is live, holds still for who reads it, a
     const before = await newest();
     await expect.poll(newest).not.toBe(before);
     const then = await newest();
-    await expect.poll(newest, { message: 'it goes on' }).not.toBe(then);
+    await expect.poll(newest, { message: 'new calls appear' }).not.toBe(then);
     await expect.poll(calls.made, { timeout: 60_000 }).toBeGreaterThan(400);
     expect(asked, 'many calls are fetched at once').toBeLessThan(calls.made() / 5);
-    expect(await links.count()).toBeLessThan(MOST_DRAWN);
+    expect(await links.count()).toBeLessThan(MAX_ROWS);
 
-    // Reading further down: new calls are counted, and what is read stays where it is.
+    // Scrolled down, new calls are counted and the visible rows do not move.
     await page.mouse.move(700, 500);
     await page.mouse.wheel(0, 1600);
     await expect.poll(() => page.evaluate(() => window.scrollY)).toBe(1600);
@@ -111,9 +111,9 @@ test('a log of a hundred calls a second is live, holds still for who reads it, a
     const said = await fresh.textContent();
     await expect(fresh).not.toHaveText(said ?? '');
     expect(await lineAt(page, 400)).toEqual(place);
-    expect(await links.count()).toBeLessThan(MOST_DRAWN);
+    expect(await links.count()).toBeLessThan(MAX_ROWS);
 
-    // Presses and typing are answered all the while.
+    // Presses and typing are handled during the load.
     await fresh.click();
     await expect.poll(() => page.evaluate(() => window.scrollY)).toBe(0);
     const at = await newest();
@@ -132,14 +132,14 @@ test('a log of a hundred calls a second is live, holds still for who reads it, a
   } finally {
     await calls.stop();
   }
-  // Nothing was lost on the way: in the end the newest on record, which is written a moment later, is there.
+  // No call was lost: finally the newest one in the log is shown, which is written with a short delay.
   await expect(async () => {
     const [last] = (await haft.api<{ items: { id: string }[] }>('GET', '/api/tool-calls?limit=1')).items;
     expect(await newest()).toContain(last?.id ?? 'none');
   }).toPass({ timeout: 20_000 });
 });
 
-/** Which call stands at a height of the window, and where exactly. */
+/** The call at a height of the window, with its exact position. */
 async function lineAt(page: Page, height: number): Promise<{ href: string | null; top: number | undefined }> {
   return page.evaluate((y) => {
     const row = document.elementFromPoint(640, y)?.closest('[role="row"]');
@@ -147,7 +147,7 @@ async function lineAt(page: Page, height: number): Promise<{ href: string | null
   }, height);
 }
 
-/** So many bytes of script came over the line for a page that was never here before, until `seen` is there. */
+/** The number of bytes of script that a page loads without cache until `seen` is visible. */
 async function scriptOf(browser: Browser, address: string, seen: (page: Page) => Locator, state?: Awaited<ReturnType<BrowserContext['storageState']>>): Promise<number> {
   const context = await browser.newContext(state === undefined ? {} : { storageState: state });
   const page = await context.newPage();
@@ -161,11 +161,11 @@ async function scriptOf(browser: Browser, address: string, seen: (page: Page) =>
   return bytes;
 }
 
-test('the first page needs little script', async ({ browser, console: page, haft }) => {
+test('the first page loads little script', async ({ browser, console: page, haft }) => {
   await calculate(haft, 1);
   const state = await page.context().storageState();
   const login = await scriptOf(browser, `${haft.url}/login`, (its) => its.getByRole('button', { name: 'Sign in' }));
-  // The charts come later, and are counted all the same.
+  // Charts are loaded later, and count as well.
   const overview = await scriptOf(browser, haft.url, (its) => its.getByRole('figure').first().locator('canvas'), state);
   for (const bytes of [login, overview]) {
     expect(bytes).toBeGreaterThan(10 * 1024);

@@ -1,9 +1,9 @@
-// Tasks: they run and end in sight, are cancelled and tried again, and a person says what nobody else knows.
+// Tasks: live status, cancel, retry, and recording the outcome of an unknown one.
 import type { Page } from '@playwright/test';
 
 import { expect, type Haft, test, type Upstream } from './support/haft';
 
-interface Taken {
+interface Accepted {
   taskId: string;
 }
 
@@ -12,21 +12,21 @@ async function make(haft: Haft, upstream: Upstream, name: string, method: 'GET' 
 }
 
 const take = async (haft: Haft, tool: string, options: object = {}) => (
-  (await haft.api<Taken>('POST', `/api/tools/${tool}/execute`, { arguments: {}, options: { mode: 'async', ...options } })).taskId
+  (await haft.api<Accepted>('POST', `/api/tools/${tool}/execute`, { arguments: {}, options: { mode: 'async', ...options } })).taskId
 );
 
-/** From now on the upstream answers when the answer is called. */
-function hold(upstream: Upstream, body: unknown): () => void {
+/** Delays the responses of the upstream until the returned function is called. */
+function delayResponses(upstream: Upstream, body: unknown): () => void {
   let answer = () => {};
-  upstream.answers = [{ status: 200, body, after: new Promise<void>((done) => (answer = done)) }];
+  upstream.responses = [{ status: 200, body, after: new Promise<void>((done) => (answer = done)) }];
   return () => answer();
 }
 
 const rowOf = (page: Page, tool: string) => page.getByRole('row').filter({ hasText: tool });
 
-test('a task runs and ends, and its record is a press away', async ({ console: page, haft, upstream }) => {
+test('a task runs and ends, and links to its call', async ({ console: page, haft, upstream }) => {
   await make(haft, upstream, 'report', 'GET');
-  const answer = hold(upstream, { pages: 12 });
+  const answer = delayResponses(upstream, { pages: 12 });
   await page.getByRole('link', { name: 'Tasks', exact: true }).click();
   await expect(page.getByRole('heading', { name: 'No tasks yet' })).toBeVisible();
 
@@ -34,7 +34,7 @@ test('a task runs and ends, and its record is a press away', async ({ console: p
   await page.reload();
   await expect(rowOf(page, 'report')).toContainText('Running');
   await page.getByRole('radio', { name: 'Failed' }).click();
-  await expect(page.getByRole('heading', { name: 'No task stands like that' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'No matching tasks' })).toBeVisible();
   await page.getByRole('button', { name: 'Show all tasks' }).click();
 
   await rowOf(page, 'report').getByRole('link', { name: 'report' }).click();
@@ -49,16 +49,16 @@ test('a task runs and ends, and its record is a press away', async ({ console: p
   await expect(rowOf(page, 'report')).toContainText('Succeeded');
   await expect(page.getByRole('link', { name: 'report' })).toBeFocused();
   await page.keyboard.press('Enter');
-  await drawer.getByRole('link', { name: 'Open its record' }).click();
+  await drawer.getByRole('link', { name: 'Open in Calls' }).click();
   await expect(page).toHaveURL(/\/calls\?/);
   await expect(page.getByRole('dialog', { name: 'report' })).toContainText('Success');
 });
 
-test('one that is for later is cancelled, and tried again', async ({ console: page, haft, upstream }) => {
+test('a delayed task is cancelled and retried', async ({ console: page, haft, upstream }) => {
   await make(haft, upstream, 'report', 'GET');
   const id = await take(haft, 'report', { delay: 3600 });
   await page.goto(`${haft.url}/tasks?view=waiting`);
-  await expect(rowOf(page, 'report')).toContainText(/Begins in \d+ minutes/);
+  await expect(rowOf(page, 'report')).toContainText(/Starts in \d+ minutes/);
   await rowOf(page, 'report').getByRole('link').click();
   const drawer = page.getByRole('dialog', { name: 'report' });
   await drawer.getByRole('button', { name: 'Cancel task' }).click();
@@ -69,40 +69,40 @@ test('one that is for later is cancelled, and tried again', async ({ console: pa
   await drawer.getByRole('button', { name: 'Cancel task' }).click();
   await question.getByRole('button', { name: 'Cancel task' }).click();
   await expect(drawer.getByRole('status')).toHaveText('Cancelled');
-  expect(upstream.seen).toEqual([]);
+  expect(upstream.requests).toEqual([]);
 
   await drawer.getByRole('button', { name: 'Try again' }).click();
   await expect(drawer.getByRole('status')).toHaveText('Succeeded');
   expect((await haft.api<{ status: string }>('GET', `/api/tasks/${id}`)).status).toBe('succeeded');
-  expect(upstream.seen).toHaveLength(1);
+  expect(upstream.requests).toHaveLength(1);
 });
 
-test('a write whose outcome nobody knows is resolved by a person', async ({ console: page, haft, upstream }) => {
+test('a person records the outcome of a write whose result is unknown', async ({ console: page, haft, upstream }) => {
   await make(haft, upstream, 'order', 'POST');
-  hold(upstream, {});
+  delayResponses(upstream, {});
   const id = await take(haft, 'order');
-  await expect.poll(() => upstream.seen.length).toBe(1);
+  await expect.poll(() => upstream.requests.length).toBe(1);
   await page.goto(`${haft.url}/tasks?task=${id}`);
   const drawer = page.getByRole('dialog', { name: 'order' });
   await drawer.getByRole('button', { name: 'Cancel task' }).click();
   await page.getByRole('dialog', { name: 'Cancel this task?' }).getByRole('button', { name: 'Cancel task' }).click();
   await expect(drawer.getByRole('status')).toHaveText('Unknown');
 
-  // Sending it twice is asked about, and not done.
+  // A retry that may repeat the write needs a confirmation, and is cancelled here.
   await drawer.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('dialog', { name: 'Try it again?' }).getByRole('button', { name: 'Not now' }).click();
 
   await drawer.getByRole('button', { name: 'Resolve' }).click();
-  const dialog = page.getByRole('dialog', { name: 'What became of it?' });
-  const data = dialog.getByRole('textbox', { name: /would have answered/ });
+  const dialog = page.getByRole('dialog', { name: 'Record the outcome' });
+  const data = dialog.getByRole('textbox', { name: /Result of the tool/ });
   await data.fill('{"orderId": ');
-  await expect(dialog.getByText('This is not JSON yet.')).toBeVisible();
+  await expect(dialog.getByText('Not valid JSON.')).toBeVisible();
   await expect(dialog.getByRole('button', { name: 'Resolve' })).toBeDisabled();
   await data.fill('{"orderId": 7}');
   await dialog.getByRole('button', { name: 'Resolve' }).click();
   await expect(drawer.getByRole('status')).toHaveText('Succeeded');
   await expect(drawer.getByRole('tree', { name: 'Result' })).toContainText('orderId');
-  expect(upstream.seen).toHaveLength(1);
+  expect(upstream.requests).toHaveLength(1);
   const task = await haft.api<{ result: { data: unknown } }>('GET', `/api/tasks/${id}`);
   expect(task.result.data).toEqual({ orderId: 7 });
 });

@@ -1,4 +1,4 @@
-// Tools of one's own: made by the form or from a cURL command, refused where something is wrong, found, switched off, deleted.
+// Tools: created by the form or from a cURL command, validated, searched, switched off and deleted.
 import type { Page } from '@playwright/test';
 
 import { expect, type Haft, test, type Upstream } from './support/haft';
@@ -8,17 +8,17 @@ const KEY = 'k-9f8e7d6c5b4a';
 const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true });
 const save = (page: Page) => page.getByRole('button', { name: 'Create tool' });
 
-test('the form shows what it amounts to as one types, and what is called is what was shown', async ({ console: page, haft, upstream }) => {
+test('the form shows the resulting request while typing, and that request is sent', async ({ console: page, haft, upstream }) => {
   await haft.api('PUT', '/api/secrets/weather_key', { value: KEY });
   await page.getByRole('link', { name: 'Tools', exact: true }).click();
   await page.getByRole('button', { name: 'New tool' }).click();
 
-  const beside = page.getByRole('complementary', { name: 'What the form amounts to' });
-  const request = beside.getByRole('region', { name: 'The request as it is sent' });
+  const beside = page.getByRole('complementary', { name: 'Preview of the tool' });
+  const request = beside.getByRole('region', { name: 'The request to be sent' });
   const schema = beside.getByRole('region', { name: 'Schema of the arguments' });
   await expect(field(page, 'Name')).toBeFocused();
   await field(page, 'Name').fill('get_forecast');
-  await field(page, 'Description').fill('Gives the forecast of a city. Use it when somebody asks about the weather.');
+  await field(page, 'Description').fill('Gives the forecast of a city. Use it when a user asks about the weather.');
   await field(page, 'URL').fill(`${upstream.url}/forecast/{{city}}`);
   await expect(beside.getByRole('listitem').filter({ hasText: 'city' })).toContainText('path');
   await expect(request).toContainText(`GET ${upstream.url}/forecast/{{city}}`);
@@ -35,7 +35,7 @@ test('the form shows what it amounts to as one types, and what is called is what
   await field(page, 'Value 1').fill('secret://weather_key');
 
   await expect(beside.getByRole('listitem').filter({ hasText: 'days' })).toContainText('query');
-  await expect(beside.getByRole('listitem').filter({ hasText: 'weather_key' })).toContainText('Kept');
+  await expect(beside.getByRole('listitem').filter({ hasText: 'weather_key' })).toContainText('Saved');
   await expect(request).toContainText(`${upstream.url}/forecast/{{city}}?days={{days}}`);
   await expect(request).toContainText('X-Weather-Key: secret://weather_key');
   await expect(schema).toContainText('"days"');
@@ -45,8 +45,8 @@ test('the form shows what it amounts to as one types, and what is called is what
   await field(page, 'City').fill('São Paulo');
   await field(page, 'Days').fill('3');
   await page.getByRole('button', { name: 'Run' }).click();
-  await expect(page.getByRole('tree', { name: 'Answer' })).toContainText('21.5');
-  const [seen] = upstream.seen;
+  await expect(page.getByRole('tree', { name: 'Result' })).toContainText('21.5');
+  const [seen] = upstream.requests;
   expect(seen?.method).toBe('GET');
   expect(seen?.url).toBe('/forecast/S%C3%A3o%20Paulo?days=3');
   expect(seen?.headers['x-weather-key']).toBe(KEY);
@@ -59,7 +59,7 @@ test('a pasted cURL command becomes a tool, and its credential a secret', async 
   await dialog.getByRole('textbox', { name: 'cURL command' }).fill(
     `curl -X POST '${upstream.url}/v1/orders/42?notify=true' -H 'Authorization: Bearer ${KEY}' -H 'Content-Type: application/json' -d '{"note": "as agreed"}'`,
   );
-  const preview = dialog.getByRole('region', { name: 'What it becomes' });
+  const preview = dialog.getByRole('region', { name: 'Preview' });
   const request = preview.getByRole('group', { name: /^Request of/ });
   await expect(request).toContainText(`POST ${upstream.url}/v1/orders/{order_id}?notify={notify}`);
   await expect(request).toContainText('Authorization');
@@ -78,22 +78,22 @@ test('a pasted cURL command becomes a tool, and its credential a secret', async 
   const { items } = await haft.api<{ items: { name: string }[] }>('GET', '/api/secrets');
   const [secret] = items;
   expect(items).toHaveLength(1);
-  const beside = page.getByRole('complementary', { name: 'What the form amounts to' });
-  await expect(beside.getByRole('listitem').filter({ hasText: secret?.name ?? '?' })).toContainText('Kept');
-  await expect(beside.getByRole('region', { name: 'The request as it is sent' })).toContainText(`secret://${secret?.name}`);
+  const beside = page.getByRole('complementary', { name: 'Preview of the tool' });
+  await expect(beside.getByRole('listitem').filter({ hasText: secret?.name ?? '?' })).toContainText('Saved');
+  await expect(beside.getByRole('region', { name: 'The request to be sent' })).toContainText(`secret://${secret?.name}`);
   await expect(page.locator('body')).not.toContainText(KEY);
 
   await page.getByRole('tab', { name: 'Try it' }).click();
   await page.getByRole('textbox', { name: 'Order id' }).fill('42');
   await page.getByRole('button', { name: 'Run' }).click();
-  await expect(page.getByRole('tree', { name: 'Answer' })).toBeVisible();
-  const [seen] = upstream.seen;
+  await expect(page.getByRole('tree', { name: 'Result' })).toBeVisible();
+  const [seen] = upstream.requests;
   expect(seen?.url).toBe('/v1/orders/42?notify=true');
   expect(seen?.headers.authorization).toBe(`Bearer ${KEY}`);
   expect(JSON.parse(seen?.body ?? '')).toEqual({ note: 'as agreed' });
 });
 
-test('what a cURL command becomes is shown while one types, and a form that was begun is not dropped unasked', async ({ console: page, haft, upstream }) => {
+test('a cURL command is previewed while typing, and replaces a started form only after confirmation', async ({ console: page, haft, upstream }) => {
   await page.goto(`${haft.url}/tools/new`);
   await field(page, 'Name').fill('half_done');
   await page.getByRole('button', { name: 'Paste a cURL command' }).click();
@@ -112,7 +112,7 @@ test('what a cURL command becomes is shown while one types, and a form that was 
 
   await dialog.getByRole('button', { name: 'Create and open in the form' }).click();
   const question = page.getByRole('dialog', { name: 'Leave the form?' });
-  await expect(question).toContainText('What you typed in the form will be lost');
+  await expect(question).toContainText('Your input in the form will be lost');
   await question.getByRole('button', { name: 'Cancel' }).click();
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await expect(field(page, 'Name')).toHaveValue('half_done');
@@ -122,20 +122,20 @@ test('what a cURL command becomes is shown while one types, and a form that was 
   await page.getByRole('button', { name: 'Paste a cURL command' }).click();
   await command.fill(`curl '${upstream.url}/cities/{{city}}'`);
   await dialog.getByRole('button', { name: 'Create and open in the form' }).click();
-  await question.getByRole('button', { name: 'Create and leave it' }).click();
+  await question.getByRole('button', { name: 'Create and leave' }).click();
   await expect(page.getByRole('tab', { name: 'Definition' })).toHaveAttribute('aria-selected', 'true');
   await expect(field(page, 'URL')).toHaveValue(`${upstream.url}/cities/{{city}}`);
 });
 
-test('what the server refuses stands at its field', async ({ console: page, haft }) => {
+test('errors of the server are shown at their fields', async ({ console: page, haft }) => {
   await page.goto(`${haft.url}/tools/new`);
   await field(page, 'Name').fill('get weather');
-  await expect(field(page, 'Name')).toHaveAccessibleDescription(/no spaces/);
+  await expect(field(page, 'Name')).toHaveAccessibleDescription(/cannot contain spaces/);
   await field(page, 'Name').fill('get_weather');
-  await expect(field(page, 'Name')).not.toHaveAccessibleDescription(/no spaces/);
+  await expect(field(page, 'Name')).not.toHaveAccessibleDescription(/cannot contain spaces/);
 
   await save(page).click();
-  await expect(page.getByRole('alert')).toContainText('needs mending');
+  await expect(page.getByRole('alert')).toContainText('Correct the marked fields');
   await expect(field(page, 'Description')).toHaveAttribute('aria-invalid', 'true');
   await expect(field(page, 'Description')).toBeFocused();
 
@@ -156,7 +156,7 @@ test('what the server refuses stands at its field', async ({ console: page, haft
   await expect(page.getByRole('heading', { name: 'get_weather', level: 1 })).toBeVisible();
 });
 
-test('a wrong header is shown in its tab, which says so', async ({ console: page, haft }) => {
+test('an invalid header is shown in its tab, which is marked', async ({ console: page, haft }) => {
   await page.goto(`${haft.url}/tools/new`);
   await field(page, 'Name').fill('get_weather');
   await field(page, 'Description').fill('Gives the weather.');
@@ -169,16 +169,16 @@ test('a wrong header is shown in its tab, which says so', async ({ console: page
   await save(page).click();
   const tab = page.getByRole('tab', { name: 'Headers' });
   await expect(tab).toHaveAttribute('aria-selected', 'true');
-  await expect(tab.getByRole('img', { name: 'Something here needs mending' })).toBeVisible();
+  await expect(tab.getByRole('img', { name: 'This tab has errors' })).toBeVisible();
   await expect(field(page, 'Value 1')).toBeFocused();
   await expect(field(page, 'Value 1')).toHaveAccessibleDescription(/is set by Haft itself/);
 });
 
-test('tools are found by words and by category', async ({ console: page, haft }) => {
+test('tools are searched by text and filtered by category', async ({ console: page, haft }) => {
   const make = (name: string, category: string, description: string) =>
     haft.api('POST', '/api/tools', { name, category, description, type: 'http', config: { url: 'http://127.0.0.1:9/' } });
   await make('list_orders', 'shop', 'Orders of a customer, the newest first.');
-  await make('cancel_order', 'shop', 'Cancels what was not sent yet.');
+  await make('cancel_order', 'shop', 'Cancels an order that is not sent yet.');
   await make('open_ticket', 'support', 'Asks the support team.');
   await page.goto(`${haft.url}/tools`);
   const list = page.getByRole('region', { name: 'Tools' });
@@ -208,17 +208,17 @@ async function makeTool(haft: Haft, upstream: Upstream): Promise<{ id: string }>
   });
 }
 
-test('a tool is switched off, refuses, and is switched on again', async ({ console: page, haft, upstream }) => {
+test('a tool is switched off, rejects calls, and is switched on again', async ({ console: page, haft, upstream }) => {
   const { id } = await makeTool(haft, upstream);
   await page.goto(`${haft.url}/tools/${id}`);
   await page.getByText('Active', { exact: true }).click();
   await expect(page.getByRole('switch', { name: 'Off' })).not.toBeChecked();
-  await expect(page.getByText('This tool is switched off')).toBeVisible();
-  // The switch shows what is wanted before the server has it.
+  await expect(page.getByText('This tool is disabled')).toBeVisible();
+  // The switch shows the requested state before the server has responded.
   await expect(page.getByText('Version 2')).toBeVisible();
   await page.getByRole('button', { name: 'Run' }).click();
   await expect(page.getByRole('alert')).toContainText('Tool disabled');
-  expect(upstream.seen).toHaveLength(0);
+  expect(upstream.requests).toHaveLength(0);
   await page.goto(`${haft.url}/tools?q=get_weather`);
   await expect(page.getByRole('link', { name: /get_weather.*Off/ })).toBeVisible();
 
@@ -227,11 +227,11 @@ test('a tool is switched off, refuses, and is switched on again', async ({ conso
   await expect(page.getByRole('switch', { name: 'Active' })).toBeChecked();
   await expect(page.getByText('Version 3')).toBeVisible();
   await page.getByRole('button', { name: 'Run' }).click();
-  await expect(page.getByRole('tree', { name: 'Answer' })).toBeVisible();
-  expect(upstream.seen).toHaveLength(1);
+  await expect(page.getByRole('tree', { name: 'Result' })).toBeVisible();
+  expect(upstream.requests).toHaveLength(1);
 });
 
-test('a tool is deleted after one question, and not before', async ({ console: page, haft, upstream }) => {
+test('a tool is deleted only after confirmation', async ({ console: page, haft, upstream }) => {
   const { id } = await makeTool(haft, upstream);
   await page.goto(`${haft.url}/tools/${id}`);
   const ask = async () => {
@@ -250,22 +250,22 @@ test('a tool is deleted after one question, and not before', async ({ console: p
   await expect(haft.api('GET', `/api/tools/${id}`)).rejects.toThrow('404');
 });
 
-test('whoever deletes a tool that an agent uses is told so in the one question', async ({ console: page, haft, upstream }) => {
+test('the confirmation warns if an agent uses the tool', async ({ console: page, haft, upstream }) => {
   const { id } = await makeTool(haft, upstream);
   const agent = await haft.api<{ id: string }>('POST', '/api/agents', { name: 'travel_guide', toolIds: [id, 'datetime'] });
   await page.goto(`${haft.url}/tools/${id}?tab=definition`);
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   const question = page.getByRole('dialog', { name: 'Delete get_weather?' });
   await expect(question).toContainText('travel_guide');
-  await question.getByRole('button', { name: 'Delete and take it from them' }).click();
+  await question.getByRole('button', { name: 'Delete and remove from agents' }).click();
   await expect(page).toHaveURL(/\/tools$/);
   await expect(page.getByRole('region', { name: 'Tools' })).not.toContainText('get_weather');
   const { toolIds } = await haft.api<{ toolIds: string[] }>('GET', `/api/agents/${agent.id}`);
   expect(toolIds).toEqual(['datetime']);
 });
 
-test('where there is only the sample, the ways to a first tool stand first', async ({ console: page, haft, upstream }) => {
-  const first = page.getByRole('region', { name: 'Make your first tool' });
+test('with only the sample tools, ways to create a tool come first', async ({ console: page, haft, upstream }) => {
+  const first = page.getByRole('region', { name: 'Create your first tool' });
   await page.goto(`${haft.url}/tools`);
   await first.getByRole('button', { name: /Import OpenAPI/ }).click();
   await expect(page.getByRole('tab', { name: 'OpenAPI' })).toHaveAttribute('aria-selected', 'true');

@@ -1,4 +1,4 @@
-// Trying a tool: a form drawn from its schema, what came of a call, and what is wrong said where it is wrong.
+// Trying a tool: the form of its schema, the result, and errors at their fields.
 import type { Page } from '@playwright/test';
 
 import { expect, type Haft, test, type Upstream } from './support/haft';
@@ -28,26 +28,26 @@ async function openWeather(page: Page, haft: Haft, upstream: Upstream, more: obj
   await page.goto(`${haft.url}/tools/${id}`);
 }
 
-test('an answer is a tree and a text, with its time and its attempts', async ({ console: page, haft, upstream }) => {
-  upstream.answers = [
+test('a result is shown as tree and text, with its duration and attempts', async ({ console: page, haft, upstream }) => {
+  upstream.responses = [
     { status: 503, body: { error: 'busy' } },
     { status: 200, body: { city: 'Oslo', days: [{ high: 21.5, rain: false }] } },
   ];
   await openWeather(page, haft, upstream, { retryCount: 2, retryDelay: 10 });
-  await expect(page.getByRole('heading', { name: 'Nothing was called yet' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'No result yet' })).toBeVisible();
   await field(page, 'City').fill('Oslo');
   await run(page).click();
 
-  const tree = page.getByRole('tree', { name: 'Answer' });
+  const tree = page.getByRole('tree', { name: 'Result' });
   await expect(tree.getByRole('treeitem', { name: /city.*Oslo/ })).toBeVisible();
   await tree.getByRole('treeitem', { name: /days.*1 item/ }).click();
   await expect(page.getByText('Succeeded', { exact: true })).toBeVisible();
   await expect(page.getByText('2 attempts')).toBeVisible();
   await expect(page.getByText(/^\d[\d.]* ?m?s$/).first()).toBeVisible();
-  expect(upstream.seen.map(({ url }) => url)).toEqual(['/forecast/Oslo?days=3', '/forecast/Oslo?days=3']);
+  expect(upstream.requests.map(({ url }) => url)).toEqual(['/forecast/Oslo?days=3', '/forecast/Oslo?days=3']);
 
   await page.getByRole('tab', { name: 'Raw' }).click();
-  const raw = await page.getByRole('region', { name: 'Answer' }).innerText();
+  const raw = await page.getByRole('region', { name: 'Result' }).innerText();
   expect(JSON.parse(raw)).toEqual({ city: 'Oslo', days: [{ high: 21.5, rain: false }] });
 
   await page.getByRole('link', { name: 'See the record' }).click();
@@ -55,7 +55,7 @@ test('an answer is a tree and a text, with its time and its attempts', async ({ 
   await expect(page.getByRole('dialog')).toContainText('get_forecast');
 });
 
-test('a wrong argument is said at its field, which has the focus then', async ({ console: page, haft, upstream }) => {
+test('an invalid argument is reported at its field, which gets the focus', async ({ console: page, haft, upstream }) => {
   await openWeather(page, haft, upstream);
   await expect(field(page, 'City')).toHaveAccessibleDescription(/Name of the city.*at least 2 characters/);
   await field(page, 'City').fill('O');
@@ -64,21 +64,21 @@ test('a wrong argument is said at its field, which has the focus then', async ({
   await expect(field(page, 'City')).toHaveAttribute('aria-invalid', 'true');
   await expect(field(page, 'City')).toHaveAccessibleDescription(/shorter than 2 characters/);
   await expect(page.getByRole('alert').filter({ hasText: 'Validation' })).toContainText('city');
-  expect(upstream.seen).toHaveLength(0);
+  expect(upstream.requests).toHaveLength(0);
 
   await field(page, 'City').fill('Oslo');
   await expect(field(page, 'City')).not.toHaveAttribute('aria-invalid', 'true');
   await run(page).click();
-  await expect(page.getByRole('tree', { name: 'Answer' })).toBeVisible();
+  await expect(page.getByRole('tree', { name: 'Result' })).toBeVisible();
 
   await field(page, 'City').fill('');
   await run(page).click();
   await expect(field(page, 'City')).toBeFocused();
   await expect(field(page, 'City')).toHaveAttribute('aria-invalid', 'true');
-  expect(upstream.seen).toHaveLength(1);
+  expect(upstream.requests).toHaveLength(1);
 });
 
-test('a number out of its bounds stays as it was typed, and is said at its field', async ({ console: page, haft, upstream }) => {
+test('a number out of bounds is not changed, and is reported at its field', async ({ console: page, haft, upstream }) => {
   await openWeather(page, haft, upstream);
   await field(page, 'City').fill('Oslo');
   await field(page, 'Days').fill('500');
@@ -87,45 +87,45 @@ test('a number out of its bounds stays as it was typed, and is said at its field
   await expect(field(page, 'Days')).toHaveAttribute('aria-invalid', 'true');
   await expect(field(page, 'Days')).toHaveAccessibleDescription(/14/);
   await expect(field(page, 'Days')).toBeFocused();
-  expect(upstream.seen).toHaveLength(0);
+  expect(upstream.requests).toHaveLength(0);
 
   await page.keyboard.press('ArrowDown');
   await expect(field(page, 'Days')).toHaveValue('14');
   await run(page).click();
-  await expect(page.getByRole('tree', { name: 'Answer' })).toBeVisible();
-  expect(upstream.seen.map(({ url }) => url)).toEqual(['/forecast/Oslo?days=14']);
+  await expect(page.getByRole('tree', { name: 'Result' })).toBeVisible();
+  expect(upstream.requests.map(({ url }) => url)).toEqual(['/forecast/Oslo?days=14']);
 });
 
-test('the request is shown before it is sent, without the secret', async ({ console: page, haft, upstream }) => {
+test('the request is previewed without the secret', async ({ console: page, haft, upstream }) => {
   await openWeather(page, haft, upstream);
   await field(page, 'City').fill('São Paulo');
   await page.getByRole('button', { name: 'Preview the request' }).click();
-  await expect(page.getByText('nothing was.')).toBeVisible();
+  await expect(page.getByText('Nothing was sent.')).toBeVisible();
   await expect(page.getByText(`${upstream.url}/forecast/S%C3%A3o%20Paulo?days=3`)).toBeVisible();
   const headers = page.getByRole('region', { name: 'Headers' });
   await expect(headers).toContainText(/x-weather-key/i);
   await expect(headers).toContainText('secret://weather_key');
   await expect(page.locator('body')).not.toContainText(SECRET);
-  expect(upstream.seen).toHaveLength(0);
+  expect(upstream.requests).toHaveLength(0);
 });
 
-test('an upstream that fails is told in words', async ({ console: page, haft, upstream }) => {
-  upstream.answers = [{ status: 404, body: { error: 'no such city' } }];
+test('a failing upstream is reported', async ({ console: page, haft, upstream }) => {
+  upstream.responses = [{ status: 404, body: { error: 'no such city' } }];
   await openWeather(page, haft, upstream);
   await field(page, 'City').fill('Atlantis');
   await run(page).click();
   await expect(page.getByText('Failed', { exact: true })).toBeVisible();
   await expect(page.getByRole('alert')).toContainText('404');
-  await expect(page.getByText('would fail the same way')).toBeVisible();
+  await expect(page.getByText('Retrying will not help.')).toBeVisible();
   await expect(page.getByRole('region', { name: 'Details' })).toContainText('no such city');
 
-  upstream.answers = [{ status: 200, body: { city: 'Atlantis' } }];
+  upstream.responses = [{ status: 200, body: { city: 'Atlantis' } }];
   await run(page).click();
   await expect(page.getByText('Succeeded', { exact: true })).toBeVisible();
   await expect(page.getByRole('alert')).toHaveCount(0);
 });
 
-test('of date and time only the fields of the chosen operation are there', async ({ console: page, haft }) => {
+test('only the fields of the chosen operation are shown', async ({ console: page, haft }) => {
   await page.goto(`${haft.url}/tools/datetime`);
   await expect(field(page, 'Timezone')).toBeVisible();
   await expect(field(page, 'Amount')).toHaveCount(0);
@@ -139,11 +139,11 @@ test('of date and time only the fields of the chosen operation are there', async
   await field(page, 'Date').fill('2024-02-28');
   await field(page, 'Target date').fill('2024-03-01');
   await run(page).click();
-  await expect(page.getByRole('tree', { name: 'Answer' })).toContainText('2');
+  await expect(page.getByRole('tree', { name: 'Result' })).toContainText('2');
   await expect(page.getByText('Succeeded', { exact: true })).toBeVisible();
 });
 
-test('every kind of argument has its field, and arrives as what it is', async ({ console: page, haft, upstream }) => {
+test('every type of argument has a field, and is sent with its type', async ({ console: page, haft, upstream }) => {
   const { id } = await haft.api<{ id: string }>('POST', '/api/tools', {
     name: 'book_room',
     description: 'Books a room.',
@@ -188,7 +188,7 @@ test('every kind of argument has its field, and arrives as what it is', async ({
   await wishes.getByRole('button', { name: 'Remove item 1' }).click();
   await run(page).click();
   await expect(page.getByText('Succeeded', { exact: true })).toBeVisible();
-  expect(JSON.parse(upstream.seen[0]?.body ?? '')).toEqual({
+  expect(JSON.parse(upstream.requests[0]?.body ?? '')).toEqual({
     room: 'suite', guests: 2, price: 99.5, breakfast: true, currency: 'EUR', contact: { email: 'ada@example.com' }, wishes: ['high', 'sea'],
   });
 

@@ -18,7 +18,7 @@ for (const entry of readdirSync(dist, { recursive: true })) {
   sizes.set(`/${entry}`, small.length);
 }
 
-// What the page names is loaded first; everything else when it is needed.
+// The first load: files that the page names. All others are loaded on demand.
 const page = readFileSync(join(dist, 'index.html'), 'utf8');
 const first = [...page.matchAll(/(?:src|href)="([^"]+\.js)"/g)].map(([, path]) => path);
 const total = first.reduce((sum, path) => sum + (sizes.get(path) ?? 0), 0);

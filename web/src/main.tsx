@@ -1,4 +1,4 @@
-// Where the console begins.
+// The entry point of the console.
 import './styles/base.css';
 
 import { StrictMode } from 'react';
@@ -6,5 +6,5 @@ import { createRoot } from 'react-dom/client';
 
 import { App } from './app/App';
 
-const place = document.getElementById('root');
-if (place !== null) createRoot(place).render(<StrictMode><App /></StrictMode>);
+const root = document.getElementById('root');
+if (root !== null) createRoot(root).render(<StrictMode><App /></StrictMode>);

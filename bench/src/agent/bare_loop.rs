@@ -1,7 +1,8 @@
-//! The loop that one would write by hand: axum, one route, the model asked until it calls nothing more.
+//! An agent loop as a developer would write it by hand: axum, one route, model requests until there are no
+//! calls.
 //!
-//! It asks with Haft's own client (`haft-llm` on `haft-egress`) under the operator's policy; a second route
-//! does the same with hyper's. Nothing is checked, limited, remembered or logged.
+//! It uses Haft's client (`haft-llm` on `haft-egress`) under the operator's policy; a second route uses
+//! hyper's client. It has no validation, limits, storage or logs.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,9 +18,9 @@ use axum::routing::post;
 use axum::serve::ListenerExt;
 use axum::{Json, Router};
 use futures_util::{StreamExt, stream};
-use haft_egress::{Destination, Egress, Limits, Policy, Request};
+use haft_egress::{Destination, Egress, Limits, Request, RequestPolicy};
 use haft_llm::{
-    Call, Delta, Dialect, Gathered, Model, ModelRequest, Reach, ToolDefinition, ToolResult, Turn, Wire,
+    Call, Delta, Dialect, Model, ModelRequest, ModelTool, ModelTurn, Reach, ResponseBuilder, ToolResult, Wire,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -28,11 +29,11 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 use url::Url;
 
-use super::by_hand::ByHand;
+use super::hyper_loop::HyperLoop;
 use super::{BY_HAND, COMPLETIONS, INSTRUCTIONS, MODEL, schema};
 
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 struct Loop {
     model: Wire,
@@ -40,7 +41,7 @@ struct Loop {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct CompletionRequest {
     messages: Vec<Message>,
     #[serde(default)]
     stream: bool,
@@ -55,7 +56,7 @@ enum Message {
     Assistant {
         content: Option<String>,
         #[serde(default)]
-        tool_calls: Vec<Called>,
+        tool_calls: Vec<ToolCall>,
     },
     Tool {
         tool_call_id: String,
@@ -64,7 +65,7 @@ enum Message {
 }
 
 #[derive(Deserialize)]
-struct Called {
+struct ToolCall {
     id: String,
     function: Function,
 }
@@ -75,12 +76,12 @@ struct Function {
     arguments: String,
 }
 
-impl From<Message> for Turn {
+impl From<Message> for ModelTurn {
     fn from(message: Message) -> Self {
         match message {
             Message::User { content } => Self::user(content),
             Message::Assistant { content, tool_calls } => {
-                let call = |Called { id, function: Function { name, arguments } }| Call {
+                let call = |ToolCall { id, function: Function { name, arguments } }| Call {
                     id,
                     name,
                     arguments,
@@ -100,7 +101,7 @@ impl From<Message> for Turn {
 
 pub(crate) async fn serve(listener: TcpListener, model: &str, weather: &str) -> anyhow::Result<()> {
     let by_hand = Router::new().route(BY_HAND, post(completions_by_hand));
-    let by_hand = by_hand.with_state(Arc::new(ByHand::new(model, weather)));
+    let by_hand = by_hand.with_state(Arc::new(HyperLoop::new(model, weather)));
     let model = Wire {
         name: "openai".to_owned(),
         dialect: Dialect::OpenAi,
@@ -118,24 +119,27 @@ pub(crate) async fn serve(listener: TcpListener, model: &str, weather: &str) -> 
     Ok(())
 }
 
-async fn completions(State(agent): State<Arc<Loop>>, Json(asked): Json<Asked>) -> Response {
-    let turns = asked.messages.into_iter().map(Turn::from).collect();
-    if asked.stream {
+async fn completions(State(agent): State<Arc<Loop>>, Json(request): Json<CompletionRequest>) -> Response {
+    let turns = request.messages.into_iter().map(ModelTurn::from).collect();
+    if request.stream {
         return streamed(agent, turns);
     }
     whole(agent.turn(turns, |_| {}).await)
 }
 
-async fn completions_by_hand(State(agent): State<Arc<ByHand>>, Json(asked): Json<Asked>) -> Response {
-    let question = asked.messages.into_iter().find_map(|message| match message {
+async fn completions_by_hand(
+    State(agent): State<Arc<HyperLoop>>,
+    Json(request): Json<CompletionRequest>,
+) -> Response {
+    let question = request.messages.into_iter().find_map(|message| match message {
         Message::User { content } => Some(content),
         Message::Assistant { .. } | Message::Tool { .. } => None,
     });
     whole(agent.turn(&question.unwrap_or_default()).await)
 }
 
-fn whole(answer: anyhow::Result<String>) -> Response {
-    match answer {
+fn whole(response: anyhow::Result<String>) -> Response {
+    match response {
         Ok(text) => {
             let message = json!({"role": "assistant", "content": text});
             let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});
@@ -145,13 +149,15 @@ fn whole(answer: anyhow::Result<String>) -> Response {
     }
 }
 
-fn streamed(agent: Arc<Loop>, turns: Vec<Turn>) -> Response {
+fn streamed(agent: Arc<Loop>, turns: Vec<ModelTurn>) -> Response {
     let (sender, lines) = unbounded_channel();
     tokio::spawn(async move {
-        let last = match agent.turn(turns, |text| say(&sender, &json!({"content": text}), &Value::Null)).await
+        let last = match agent
+            .turn(turns, |text| send_chunk(&sender, &json!({"content": text}), &Value::Null))
+            .await
         {
             Ok(_) => {
-                say(&sender, &json!({}), &json!("stop"));
+                send_chunk(&sender, &json!({}), &json!("stop"));
                 "data: [DONE]\n\n".to_owned()
             }
             Err(error) => format!("data: {}\n\n", json!({"error": error.to_string()})),
@@ -163,40 +169,40 @@ fn streamed(agent: Arc<Loop>, turns: Vec<Turn>) -> Response {
     ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(lines)).into_response()
 }
 
-fn say(lines: &UnboundedSender<String>, delta: &Value, finish: &Value) {
+fn send_chunk(lines: &UnboundedSender<String>, delta: &Value, finish: &Value) {
     let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
     let chunk = json!({"object": "chat.completion.chunk", "model": MODEL, "choices": [choice]});
     let _ = lines.send(format!("data: {chunk}\n\n"));
 }
 
 impl Loop {
-    /// Asks, calls, and asks again until there is an answer; `hear` is told of its text as it comes.
-    async fn turn(&self, turns: Vec<Turn>, hear: impl Fn(&str)) -> anyhow::Result<String> {
+    /// Runs a turn: asks the model and executes its calls, until it has none. `on_text` receives the text.
+    async fn turn(&self, turns: Vec<ModelTurn>, on_text: impl Fn(&str)) -> anyhow::Result<String> {
         let mut request = ModelRequest::new(MODEL, turns);
         request.system = Some(INSTRUCTIONS.to_owned());
         let (name, description) = ("weather".to_owned(), "The weather of a city.".to_owned());
         request.tools =
-            vec![Arc::new(ToolDefinition { name, description, parameters: schema().into(), strict: None })];
+            vec![Arc::new(ModelTool { name, description, parameters: schema().into(), strict: None })];
         loop {
-            let mut asked = self.model.ask(&request, limits()).await?;
-            let mut gathered = Gathered::of(&request);
-            while let Some(delta) = asked.deltas.next().await {
+            let mut response = self.model.ask(&request, limits()).await?;
+            let mut gathered = ResponseBuilder::of(&request);
+            while let Some(delta) = response.deltas.next().await {
                 let delta = delta?;
                 if let Delta::Text(text) = &delta {
-                    hear(text);
+                    on_text(text);
                 }
                 gathered.add(&delta);
             }
-            let answer = gathered.finish();
-            if answer.calls.is_empty() {
-                return Ok(answer.text);
+            let response = gathered.finish();
+            if response.calls.is_empty() {
+                return Ok(response.text);
             }
             let mut results = Vec::new();
-            for call in &answer.calls {
+            for call in &response.calls {
                 results.push(self.call(call).await?);
             }
-            request.turns.push(answer.into_turn());
-            request.turns.push(Turn::ToolResults { results });
+            request.turns.push(response.into_turn());
+            request.turns.push(ModelTurn::ToolResults { results });
         }
     }
 
@@ -204,13 +210,13 @@ impl Loop {
         let arguments: Value = serde_json::from_str(&call.arguments)?;
         let path = format!("/weather?city={}", arguments["city"].as_str().context("a city")?);
         let request = Request::to(Method::GET, self.weather.clone(), path)?;
-        let answer = self.model.egress.send(Policy::Operator, request, limits()).await?;
-        ensure!(answer.status.is_success(), "{}", answer.status);
-        let content = String::from_utf8(answer.body.to_vec())?;
+        let response = self.model.egress.send(RequestPolicy::Operator, request, limits()).await?;
+        ensure!(response.status.is_success(), "{}", response.status);
+        let content = String::from_utf8(response.body.to_vec())?;
         Ok(ToolResult { call_id: call.id.clone(), name: call.name.clone(), content, is_error: false })
     }
 }
 
 fn limits() -> Limits {
-    Limits { deadline: Some(Instant::now() + TIMEOUT), bytes: MOST_BYTES }
+    Limits { deadline: Some(Instant::now() + TIMEOUT), bytes: MAX_BYTES }
 }

@@ -1,7 +1,7 @@
-//! What stands behind an agent: a model that only plays one, and an API that tells the weather of a city.
+//! The upstreams of an agent: a fake model, and an API with the weather of a city.
 //!
-//! The model calls the tool for the city it is asked about, and then tells what the tool said. Both answer in
-//! fragments, as the true ones do, and take as little time for it as they can.
+//! The model calls the tool for the city in the question, and then returns the tool's result as text. It
+//! streams both responses in fragments, as real models do, without delay.
 
 use std::convert::Infallible;
 
@@ -31,7 +31,7 @@ pub(crate) async fn serve_weather(listener: TcpListener) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How warm it is in a city, which is named by a number: only who was told of this one can know.
+/// Returns the temperature of a city. The name of a city contains a number, which determines the temperature.
 pub(super) fn degrees(city: &str) -> anyhow::Result<u64> {
     let number = city.strip_prefix("key-").and_then(|number| number.parse::<u64>().ok());
     Ok(number.with_context(|| format!("there is no city {city:?}"))? % 40)
@@ -42,37 +42,37 @@ fn weather(query: Option<String>) -> Response {
     let city = query.strip_prefix("city=").unwrap_or_default();
     match degrees(city) {
         Ok(degrees) => {
-            let said =
+            let response =
                 format!(r#"{{"city":"{city}","celsius":{degrees},"sky":"clear","wind":{{"kmh":12}}}}"#);
-            ([(CONTENT_TYPE, "application/json")], said).into_response()
+            ([(CONTENT_TYPE, "application/json")], response).into_response()
         }
         Err(error) => (StatusCode::NOT_FOUND, error.to_string()).into_response(),
     }
 }
 
 fn model(body: &str) -> Response {
-    // What was said last: a question, or what the tool gave.
+    // The last message is a question or the result of the tool.
     let last = |role: &str| body.rsplit_once(role).map(|(_, rest)| rest);
     let (question, result) = (last(r#""role":"user""#), last(r#""role":"tool""#));
     let result = result.filter(|result| question.is_none_or(|question| result.len() < question.len()));
-    let said = match result {
+    let response = match result {
         None => question.and_then(city).map(call),
         Some(result) => celsius(result).zip(city(result)).map(|(celsius, city)| text(celsius, city)),
     };
-    let Some(said) = said else {
-        return (StatusCode::BAD_REQUEST, format!("not what was expected: {body}")).into_response();
+    let Some(response) = response else {
+        return (StatusCode::BAD_REQUEST, format!("unexpected request: {body}")).into_response();
     };
-    let said = stream::iter(said.into_iter().map(Ok::<_, Infallible>));
-    ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(said)).into_response()
+    let response = stream::iter(response.into_iter().map(Ok::<_, Infallible>));
+    ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(response)).into_response()
 }
 
-/// The city that is spoken of.
+/// Returns the first city in a text.
 fn city(text: &str) -> Option<&str> {
     let start = text.find("key-")?;
     text.get(start..start + FRESH_KEY.len())
 }
 
-/// What the tool said of the temperature.
+/// Returns the temperature in the result of the tool.
 fn celsius(result: &str) -> Option<&str> {
     let (_, rest) = result.split_once("celsius")?;
     let rest = rest.trim_start_matches(|character: char| !character.is_ascii_digit());

@@ -1,5 +1,5 @@
-//! The call log with ten million rows: what a row costs to write as the log grows, and how long pages and
-//! statistics take once it is full.
+//! The call log with ten million rows: the cost of writing a row as the log grows, and the duration of pages
+//! and statistics at the full size.
 
 mod calls;
 mod pages;
@@ -23,25 +23,25 @@ use self::calls::Calls;
 
 pub(crate) const ROWS: u64 = 10_000_000;
 
-/// As many at once as the engine gives to its sink.
+/// The number of rows per insert, which is that of the engine's sink.
 const BATCH: usize = 512;
 
-/// So many rows tell beforehand what all of them will take.
+/// The number of rows that are written first to estimate time and size of all rows.
 const SAMPLE: u64 = 200_000;
 
-/// The log is filled in so many parts, each measured.
+/// The number of parts that are measured separately while the log is filled.
 const PARTS: u64 = 10;
 
-/// No longer than this is spent on filling it.
-const LONGEST: Duration = Duration::from_secs(45 * 60);
+/// Maximum time to fill the log.
+const MAX_FILL_TIME: Duration = Duration::from_secs(45 * 60);
 
-/// So much of the disk is left to others.
-const SPARE: u64 = 1 << 30;
+/// Space on the disk that stays free.
+const RESERVED_BYTES: u64 = 1 << 30;
 
 pub(crate) async fn run(rows: u64) -> anyhow::Result<()> {
     ensure!(rows >= PARTS, "at least {PARTS} rows");
     let scratch = Scratch::new("log")?;
-    // Gigabytes are not left behind by somebody who has waited long enough.
+    // Ctrl-C ends the function normally, so that the directory is deleted.
     tokio::select! {
         done = measure(scratch.path(), rows) => done,
         _ = tokio::signal::ctrl_c() => bail!("stopped"),
@@ -49,9 +49,9 @@ pub(crate) async fn run(rows: u64) -> anyhow::Result<()> {
 }
 
 async fn measure(directory: &Path, rows: u64) -> anyhow::Result<()> {
-    let (rows, time) = affordable(rows).await?;
+    let (rows, time) = affordable_rows(rows).await?;
     let log = open(directory).await?;
-    // The last row is written at about the instant at which it says that its call began.
+    // The last row is written at about the time at which its call started.
     let mut calls = Calls::new(rows, Timestamp::now() + time);
     println!("\nFilling a call log with {rows} rows, {BATCH} at once, in {PARTS} parts");
     let mut parts = Vec::new();
@@ -60,7 +60,7 @@ async fn measure(directory: &Path, rows: u64) -> anyhow::Result<()> {
         println!("  part {} of {PARTS}: {:.0} rows/s", part + 1, written.per_second());
         parts.push(written);
     }
-    // Whatever memory has of it is that of the system.
+    // Closed, so that only the operating system has pages of it in its cache.
     log.close().await;
     show(&parts, size(directory)?);
     let log = open(directory).await?;
@@ -75,12 +75,12 @@ async fn open(directory: &Path) -> anyhow::Result<CallLog> {
     Ok(CallLog::open(&Database::Sqlite(directory.to_owned())).await?)
 }
 
-/// What one part of the rows took to write.
+/// The cost of writing one part of the rows.
 struct Part {
     rows: u64,
     inserting: Duration,
     slowest: Duration,
-    /// Of this process, without what it took to make the rows up.
+    /// CPU time of this process, without the time to generate the rows.
     cpu: Duration,
     rolling_up: Duration,
 }
@@ -97,12 +97,12 @@ impl Part {
 
 async fn write(log: &CallLog, calls: &mut Calls, rows: u64) -> anyhow::Result<Part> {
     let cpu_before = cpu_time(std::process::id())?;
-    let (mut inserting, mut slowest, mut making) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+    let (mut inserting, mut slowest, mut generating) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     let mut left = usize::try_from(rows)?;
     while left > 0 {
         let start = Instant::now();
         let batch: Vec<_> = calls.by_ref().take(BATCH.min(left)).collect();
-        making += start.elapsed();
+        generating += start.elapsed();
         let start = Instant::now();
         log.insert(&batch).await?;
         let took = start.elapsed();
@@ -110,7 +110,7 @@ async fn write(log: &CallLog, calls: &mut Calls, rows: u64) -> anyhow::Result<Pa
         slowest = slowest.max(took);
         left -= batch.len();
     }
-    let cpu = cpu_time(std::process::id())?.saturating_sub(cpu_before).saturating_sub(making);
+    let cpu = cpu_time(std::process::id())?.saturating_sub(cpu_before).saturating_sub(generating);
     let start = Instant::now();
     stats::roll_up(log).await?;
     Ok(Part { rows, inserting, slowest, cpu, rolling_up: start.elapsed() })
@@ -128,13 +128,13 @@ fn show(parts: &[Part], bytes: u64) {
         rows.push(vec![name, inserting, cpu, slowest, rolling_up]);
         before += part.rows;
     }
-    print("The call log: what one row costs (SQLite)", &rows);
+    print("The call log: cost per row (SQLite)", &rows);
     let gigabytes = bytes as f64 / 1e9;
     println!("  {gigabytes:.2} GB on disk, {:.0} bytes for a row", bytes as f64 / before as f64);
 }
 
-/// As many rows as were asked for, or as the disk and our patience have room for; and how long they take.
-async fn affordable(rows: u64) -> anyhow::Result<(u64, Duration)> {
+/// Returns the number of rows that the disk and the maximum time allow, and the time to write them.
+async fn affordable_rows(rows: u64) -> anyhow::Result<(u64, Duration)> {
     let scratch = Scratch::new("log-sample")?;
     let sample = rows.min(SAMPLE);
     let log = open(scratch.path()).await?;
@@ -145,21 +145,23 @@ async fn affordable(rows: u64) -> anyhow::Result<(u64, Duration)> {
     log.close().await;
     let bytes = size(scratch.path())? as f64 / sample as f64;
 
-    let mut most = rows;
-    if let Some(room) = room(scratch.path()) {
-        // What is written ahead, and larger indexes, may need a fifth more.
-        most = most.min((room.saturating_sub(SPARE) as f64 / (bytes * 1.2)) as u64);
+    let mut max_rows = rows;
+    if let Some(free_bytes) = free_bytes(scratch.path()) {
+        // The write-ahead log and larger indexes may need a fifth more.
+        max_rows = max_rows.min((free_bytes.saturating_sub(RESERVED_BYTES) as f64 / (bytes * 1.2)) as u64);
     }
-    most = most.min((LONGEST.as_secs_f64() / seconds) as u64).max(PARTS);
-    if most < rows {
-        println!("\nOnly {most} of {rows} rows: the disk has no room for more, or they would take too long");
+    max_rows = max_rows.min((MAX_FILL_TIME.as_secs_f64() / seconds) as u64).max(PARTS);
+    if max_rows < rows {
+        println!(
+            "\nOnly {max_rows} of {rows} rows: the disk has no space for more, or they would take too long"
+        );
     }
-    let time = Duration::from_secs_f64(seconds * most as f64);
-    println!("\nThe call log: {most} rows will take about {:.0} s", time.as_secs_f64());
-    Ok((most, time))
+    let time = Duration::from_secs_f64(seconds * max_rows as f64);
+    println!("\nThe call log: {max_rows} rows will take about {:.0} s", time.as_secs_f64());
+    Ok((max_rows, time))
 }
 
-/// The bytes of all files in a directory.
+/// Returns the total size of all files in a directory.
 fn size(directory: &Path) -> anyhow::Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(directory)? {
@@ -168,10 +170,10 @@ fn size(directory: &Path) -> anyhow::Result<u64> {
     Ok(bytes)
 }
 
-/// The bytes that the disk still has room for, where `df` tells.
-fn room(directory: &Path) -> Option<u64> {
-    let said = Command::new("df").arg("-Pk").arg(directory).output().ok()?;
-    let said = String::from_utf8(said.stdout).ok()?;
-    let kilobytes: u64 = said.lines().last()?.split_whitespace().nth(3)?.parse().ok()?;
+/// Returns the free bytes of the disk. Returns `None` if `df` fails.
+fn free_bytes(directory: &Path) -> Option<u64> {
+    let output = Command::new("df").arg("-Pk").arg(directory).output().ok()?;
+    let output = String::from_utf8(output.stdout).ok()?;
+    let kilobytes: u64 = output.lines().last()?.split_whitespace().nth(3)?.parse().ok()?;
     Some(kilobytes << 10)
 }

@@ -1,4 +1,4 @@
-//! How long the same question took, asked with different parameters.
+//! Durations of a query with different parameters.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ impl Times {
         self.0.push(time.as_secs_f64() * 1e3);
     }
 
-    /// The middle and the slowest, for a table.
+    /// Returns the median and the maximum, as cells of a table.
     pub(super) fn cells(self) -> [String; 2] {
         let slowest = self.0.iter().copied().fold(0.0, f64::max);
         [format!("{:.1} ms", median(self.0)), format!("{slowest:.1} ms")]

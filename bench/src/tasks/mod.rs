@@ -1,8 +1,7 @@
-//! Calls that are tasks: how many a second go all the way, how soon one is picked up, and what a call with an
-//! `Idempotency-Key` costs beside a plain one.
+//! Calls as tasks: throughput, the delay until a worker claims one, and the cost of an `Idempotency-Key`.
 
+mod claim_delay;
 mod keys;
-mod pick_up;
 mod throughput;
 
 use std::path::Path;
@@ -16,21 +15,23 @@ use crate::load::{Round, Target};
 use crate::machine::machine;
 use crate::scratch::Scratch;
 
-/// Writing the log of the last ones counts too.
+/// Time after the last call in which CPU time is counted, such as for writing the call log.
 const SETTLING: Duration = Duration::from_millis(500);
 
-/// Fewer than may wait for the call log, which is slower than plain calls on a busy disk: then they are refused.
-const MOST_PLAIN: usize = 10_000;
+/// Maximum number of plain calls in a round. The server refuses calls if too many records wait for the call
+/// log, which is slower than plain calls.
+const MAX_PLAIN_CALLS: usize = 10_000;
 
-/// A server of its own, on SQLite as it is by default, with tools that do nothing.
-struct Door {
+/// A separate server with default settings on SQLite, and tools that do nothing.
+struct TaskServer {
     server: Server,
     _data: Scratch,
 }
 
-impl Door {
-    /// With a tool that reads, and one that writes, so that each of its calls is reserved before it is made.
-    fn open(binary: &Path) -> anyhow::Result<Self> {
+impl TaskServer {
+    /// Starts a server with a tool that reads and one that writes. Calls of the latter are reserved in the
+    /// journal first.
+    fn start(binary: &Path) -> anyhow::Result<Self> {
         let data = Scratch::new("tasks")?;
         let server = Server::start(binary, data.path(), &[])?;
         for effect in ["read", "write"] {
@@ -39,17 +40,17 @@ impl Door {
                 "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}},
                 "maxConcurrency": 1000, "rateLimit": {"perMinute": 1_000_000, "burst": 1_000_000},
             });
-            let made = server.post("/api/tools", &tool)?;
-            ensure!(made["code"] == 201, "the tool was not taken: {made}");
+            let created = server.post("/api/tools", &tool)?;
+            ensure!(created["code"] == 201, "the tool was not created: {created}");
         }
         Ok(Self { server, _data: data })
     }
 
-    /// Plain calls of a tool.
+    /// Returns the target of plain calls of a tool.
     fn target(&self, tool: &str) -> Target {
         let path = format!("/api/tools/{tool}/execute");
         let target = Target::new(self.server.address(), &path, vec![self.server.process()]);
-        Target { settling: SETTLING, most: MOST_PLAIN, ..target }
+        Target { settling: SETTLING, max_requests: MAX_PLAIN_CALLS, ..target }
     }
 }
 
@@ -59,7 +60,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
         return Ok(());
     };
     throughput::run(&binary).await?;
-    pick_up::run(&binary).await?;
+    claim_delay::run(&binary).await?;
     keys::run(&binary).await?;
     println!("  {}; again with `target/release/haft-bench tasks`", machine());
     Ok(())

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use haft_core::model_options::RESPONSE_FORMAT;
 use haft_core::{CallError, CallId, ErrorKind, Message};
 use haft_egress::Limits;
-use haft_llm::{Delta, EndReason, Gathered, ModelRequest, ToolChoice, Turn, dropped_before};
+use haft_llm::{Delta, EndReason, ModelRequest, ModelTurn, ResponseBuilder, ToolChoice, dropped_before};
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
@@ -20,19 +20,19 @@ use crate::transcript::Answer;
 
 haft_core::templates! {
     CANCELLED = "chat.cancelled",
-        "the answer was not wanted any more",
+        "The response was cancelled.",
         "已不再需要该回答";
     LEFT_OUT = "chat.toolLeftOut",
-        "The model was not told of {tool}: {why}",
+        "The tool {tool} was not offered to the model: {why}",
         "未向模型提供 {tool}：{why}";
     OPTION_DROPPED = "chat.optionDropped",
-        "The model was asked without {name}, which its provider does not support",
+        "The request was sent without {name}, which the provider does not support",
         "已去掉 {name} 后询问模型：其服务商不支持该选项";
     UNREADABLE = "chat.unreadableCall",
-        "the model wrote a call that its provider could not read",
+        "The provider could not parse a tool call that the model wrote.",
         "模型写出的调用无法被服务商解析";
     OUT_OF_TIME = "chat.outOfTime",
-        "the answer took longer than the turn may",
+        "The response took longer than the time limit of the turn.",
         "回答超出了本轮允许的时间";
 }
 
@@ -47,7 +47,7 @@ const PAUSES: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(2
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// What a model is told whose call was kept back by its provider, since nobody could read it.
-const WRITE_ANEW: &str = "[Your last answer held a call of a tool that could not be read. Write the call anew, with arguments that are JSON and fit its parameters.]";
+const WRITE_ANEW: &str = "[Your last answer contained a tool call that could not be read. Write the call again, with arguments that are JSON and match its parameters.]";
 
 /// Where an answer goes while it comes.
 pub(crate) struct Telling<'a> {
@@ -100,15 +100,15 @@ pub(crate) async fn ask(
         }
         if error.message().id() == UNREADABLE.id && !has_correction {
             has_correction = true;
-            request.to_mut().turns.push(Turn::user(WRITE_ANEW));
+            request.to_mut().turns.push(ModelTurn::user(WRITE_ANEW));
         }
-        let pause = error.pause_asked_for().unwrap_or(pause).min(LONGEST_PAUSE);
+        let pause = error.requested_pause().unwrap_or(pause).min(LONGEST_PAUSE);
         let At { conversation, caller, turn, .. } = telling.at;
         tracing::warn!(
             conversation.id = %conversation, request.id = caller.request.as_ref().map(display), turn,
             step = telling.step, chat.model = format!("{}/{}", chosen.provider, chosen.name),
             kind = %error.kind(), %error, pause_ms = pause.as_millis() as u64,
-            "Chat: the model failed; asking again"
+            "Chat: the model failed; retrying"
         );
         tokio::select! {
             () = sleep(pause) => {}
@@ -132,7 +132,7 @@ async fn once(
     let limits = Limits { deadline: Some(began + LONGEST), bytes: LARGEST };
     let mut asked = chosen.model.ask(request, limits).await?;
     dropped.append(&mut asked.dropped);
-    let mut gathered = Gathered::of(request);
+    let mut gathered = ResponseBuilder::of(request);
     let (step, talk) = (telling.step, &telling.at.talk);
     while let Some(delta) = asked.deltas.next().await {
         let delta = delta?;
@@ -177,7 +177,7 @@ async fn once(
         // One id everywhere: in the journal, in the log of calls, for the task that it may become.
         call.rename(CallId::from(Uuid::now_v7()).to_string());
     }
-    let left_out = |tool: &haft_llm::LeftOut| {
+    let left_out = |tool: &haft_llm::OmittedTool| {
         let why = vec![tool.why.clone()];
         Message::new(&LEFT_OUT)
             .with("tool", &tool.name)

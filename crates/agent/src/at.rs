@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use haft_core::agent::{Agent, AgentConfig};
 use haft_core::{
-    Allowance, Caller, ConversationId, ErrorKind, Message, RequestId, RunId, Short, SpaceId,
-    ToolExecutionResult,
+    Allowance, CallOptions, Caller, ConversationId, ErrorKind, ExhaustedAllowance, Message, RequestId, RunId,
+    SpaceId, ToolExecutionResult,
 };
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -21,16 +21,16 @@ use crate::transcript::{Answer, CallState, Finish, StepCall, Transcript, Turn, a
 
 haft_core::templates! {
     NO_MORE_STEPS = "chat.noMoreSteps",
-        "The turn ended after {most} steps; the answer is what was known by then",
+        "The turn reached its limit of {most} steps. The answer is based on what was known by then.",
         "已达到 {most} 步上限；回答基于当时已知的信息";
     NO_MORE_TIME = "chat.noMoreTime",
-        "The turn ended after {most} seconds; the answer is what was known by then",
+        "The turn reached its limit of {most} seconds. The answer is based on what was known by then.",
         "已达到 {most} 秒上限；回答基于当时已知的信息";
     NO_MORE_TOKENS = "chat.noMoreTokens",
-        "The turn ended after {most} tokens; the answer is what was known by then",
+        "The turn reached its limit of {most} tokens. The answer is based on what was known by then.",
         "已达到 {most} 个 token 上限；回答基于当时已知的信息";
     OUTER_SPENT = "chat.outerSpent",
-        "What the turn that asked this agent may cost is used up; the answer is what was known by then",
+        "The calling turn has used up its limits. The answer is based on what was known by then.",
         "发起询问的那一轮额度已用完；回答基于当时已知的信息";
 }
 
@@ -122,6 +122,19 @@ fn is_refused(result: &Value) -> bool {
 }
 
 impl At {
+    /// Returns the options that all calls of the turn share.
+    pub(crate) fn options(&self, call: &StepCall, transcript: &Transcript) -> CallOptions {
+        let options = CallOptions {
+            call_id: Some(call.call_id.clone()),
+            agent: self.agent.as_ref().map(|agent| agent.id),
+            conversation: self.recorded,
+            depth: self.depth + 1,
+            allowance: Some(self.allowance.clone()),
+            ..CallOptions::default()
+        };
+        options.trace(transcript.open().and_then(Turn::trace).cloned())
+    }
+
     pub(crate) fn say(&self, message: &Message) -> String {
         message.render(self.caller.locale)
     }
@@ -138,8 +151,8 @@ impl At {
         }
         match self.allowance.has_tokens() {
             Ok(()) => None,
-            Err(Short::Own) => Some(Message::new(&NO_MORE_TOKENS).with("most", tokens)),
-            Err(Short::Outer) => Some(Message::new(&OUTER_SPENT)),
+            Err(ExhaustedAllowance::Own) => Some(Message::new(&NO_MORE_TOKENS).with("most", tokens)),
+            Err(ExhaustedAllowance::Outer) => Some(Message::new(&OUTER_SPENT)),
         }
     }
 
@@ -217,7 +230,7 @@ impl Chat {
             call.outcome = result.error().map_or_else(|| "success".to_owned(), |error| error.kind().to_string()),
             "Chat: tool done"
         );
-        self.0.listeners.tell(result);
+        self.0.listeners.notify(result);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::transcript::StepCall;
 
 haft_core::templates! {
     LOST = "chat.lost",
-        "{tool} was sent, and then the server ended; whether it took effect is not known, and it was not sent again",
+        "{tool} was sent, then the server stopped. Whether it took effect is unknown, and it was not sent again.",
         "{tool} 已发送，但服务器随后终止；是否生效未知，未再次发送";
 }
 
@@ -53,7 +53,7 @@ impl Chat {
         let message = Message::new(&LOST).with("tool", &call.name);
         let error = CallError::new(ErrorKind::Unknown, message);
         let request = CallRequest { tool: call.name.clone(), arguments: call.arguments.clone(), options };
-        match self.0.tools.settle(caller, request, error.clone()).await {
+        match self.0.tools.record_without_running(caller, request, error.clone()).await {
             Ok(result) => shown(&result, caller.locale),
             Err(_) => failed(&call.call_id, &call.name, error, caller.locale),
         }

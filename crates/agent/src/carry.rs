@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{
-    Binding, BoxFuture, CallError, CallId, CallOptions, Effect, ErrorKind, Message, Policy, PolicyRule,
-    Reply, RunId, Short, ToolExecutionResult, Violation,
+    Binding, BoxFuture, CallError, CallId, CallOptions, Effect, ErrorKind, ExhaustedAllowance, Message,
+    Policy, PolicyRule, ResultDelivery, RunId, ToolExecutionResult, Violation,
 };
-use haft_engine::{CallRequest, Foreseen};
+use haft_engine::{CallRequest, PreflightedCall};
 use haft_runs::{Begin, Halt, NewRun, Planned, RunContext, Wait};
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
@@ -19,29 +19,29 @@ use crate::chat::Chat;
 use crate::event::ChatEvent;
 use crate::result::{answered, failed, heard, shown};
 use crate::toolbox::{Bound, How};
-use crate::transcript::{CallState, Reason, StepCall, Task, Transcript, Turn, key};
+use crate::transcript::{CallState, Reason, StepCall, Task, Transcript, key};
 
 haft_core::templates! {
     NO_TOOL = "chat.noTool",
-        "there is no tool {tool}; there are: {near}",
+        "There is no tool {tool}. Available tools: {near}",
         "没有工具 {tool}；可用的有：{near}";
     NOT_JSON = "chat.notJson",
-        "the arguments of {tool} are no JSON object: {reason}; write them anew",
+        "The arguments of {tool} are not a JSON object: {reason}. Write them again.",
         "{tool} 的参数不是 JSON 对象：{reason}；请重新给出";
     TOO_MANY_AT_ONCE = "chat.tooManyAtOnce",
-        "not carried out: one answer may make {most} calls; make fewer at once",
+        "Not executed: one response can make at most {most} calls. Make fewer calls at once.",
         "未执行：一次回答最多可发起 {most} 个调用；请减少同时调用的数量";
     TOO_MANY = "chat.tooMany",
-        "not carried out: the {most} calls of this turn are used up; answer with what is known",
+        "Not executed: the turn has used all its {most} calls. Answer with what is known.",
         "未执行：本轮的 {most} 个调用已用完；请根据已有信息回答";
     BINDING_ONLY = "chat.bindingOnly",
         "can be set by the agent's binding only; leave it out",
         "只能由智能体的绑定设置；请去掉该参数";
     OUTER_SPENT = "chat.outerCalls",
-        "not carried out: the calls of the turn that asked this agent are used up; answer with what is known",
+        "Not executed: the calling turn has used all its calls. Answer with what is known.",
         "未执行：发起询问的那一轮的调用次数已用完；请根据已有信息回答";
     CUT_OFF = "chat.cutOff",
-        "{tool} was stopped: the {most} seconds of this turn are over; whether it took effect is not known",
+        "{tool} was stopped: the turn reached its limit of {most} seconds. Whether it took effect is unknown.",
         "{tool} 已中止：本轮的 {most} 秒已用完；是否生效未知";
 }
 
@@ -56,7 +56,7 @@ enum Plan {
     /// It is answered without a tool.
     Told(Value),
     Call(Box<CallRequest>, Effect),
-    Task(Box<CallRequest>, Box<Foreseen>, Reason),
+    Task(Box<CallRequest>, Box<PreflightedCall>, Reason),
     /// Whoever asked carries it out.
     Client,
 }
@@ -218,8 +218,8 @@ impl Chat {
         }
         if let Err(short) = at.allowance.take_call() {
             let message = match short {
-                Short::Own => Message::new(&TOO_MANY).with("most", at.budget.calls),
-                Short::Outer => Message::new(&OUTER_SPENT),
+                ExhaustedAllowance::Own => Message::new(&TOO_MANY).with("most", at.budget.calls),
+                ExhaustedAllowance::Outer => Message::new(&OUTER_SPENT),
             };
             return refuse(CallError::new(ErrorKind::BudgetExceeded, message));
         }
@@ -264,14 +264,14 @@ impl Chat {
         is_from_text: bool,
     ) -> Plan {
         let mut binding = bound.binding.clone();
-        let mut bearing = self.0.tools.bearing(&at.caller, &bound.id, binding.as_deref()).await;
+        let mut bearing = self.0.tools.call_requirements(&at.caller, &bound.id, binding.as_deref()).await;
         let only_reads = bearing
             .as_ref()
             .is_ok_and(|bearing| bearing.as_ref().is_some_and(|bearing| bearing.effect == Effect::Read));
         if is_from_text && !only_reads {
             // A text may only look like a call, so a person decides whether it is one.
             binding = Some(Arc::new(asking(binding.as_deref())));
-            bearing = self.0.tools.bearing(&at.caller, &bound.id, binding.as_deref()).await;
+            bearing = self.0.tools.call_requirements(&at.caller, &bound.id, binding.as_deref()).await;
         }
         let options = CallOptions {
             timeout: bound.overrides.timeout.map(Duration::from_millis),
@@ -287,17 +287,17 @@ impl Chat {
         };
         // Where nobody would hear of its result later, it is waited for.
         let is_async = bound.is_async && at.is_kept;
-        if !is_async && !bearing.may_ask && bearing.reply == Reply::Now {
+        if !is_async && !bearing.may_ask && bearing.reply == ResultDelivery::Now {
             return Plan::Call(Box::new(request), bearing.effect);
         }
-        let Ok(foreseen) = self.0.tools.foresee(&at.caller, request.clone()).await else {
+        let Ok(foreseen) = self.0.tools.preflight(&at.caller, request.clone()).await else {
             return Plan::Call(Box::new(request), bearing.effect);
         };
         let reason = match (is_async, foreseen.asks, foreseen.reply) {
             (true, _, _) => Reason::Async,
             (false, true, _) => Reason::Approval,
-            (false, false, Reply::Now) => return Plan::Call(Box::new(request), foreseen.effect),
-            (false, false, Reply::Polled | Reply::CalledBack { .. }) => Reason::Later,
+            (false, false, ResultDelivery::Now) => return Plan::Call(Box::new(request), foreseen.effect),
+            (false, false, ResultDelivery::Polled | ResultDelivery::Callback { .. }) => Reason::Later,
         };
         Plan::Task(Box::new(request), Box::new(foreseen), reason)
     }
@@ -360,12 +360,16 @@ impl Chat {
         step: u32,
         (place, call): (usize, &StepCall),
         request: &CallRequest,
-        foreseen: &Foreseen,
+        foreseen: &PreflightedCall,
         reason: Reason,
     ) -> Result<NewRun, CallError> {
         let binding = request.options.binding.as_deref();
-        let shown =
-            self.0.tools.shown(&at.caller, &request.tool, binding, &foreseen.arguments).await?.on_record;
+        let shown = self
+            .0
+            .tools
+            .redact_arguments(&at.caller, &request.tool, binding, &foreseen.arguments)
+            .await?
+            .for_record;
         let shown = (shown != *foreseen.arguments).then_some(shown);
         // What nobody waits for is heard among what is sent to the conversation.
         let parent = match reason {
@@ -434,19 +438,6 @@ impl Chat {
 }
 
 impl At {
-    /// What every call of the turn has in common.
-    fn options(&self, call: &StepCall, transcript: &Transcript) -> CallOptions {
-        let options = CallOptions {
-            call_id: Some(call.call_id.clone()),
-            agent: self.agent.as_ref().map(|agent| agent.id),
-            conversation: self.recorded,
-            depth: self.depth + 1,
-            allowance: Some(self.allowance.clone()),
-            ..CallOptions::default()
-        };
-        options.trace(transcript.open().and_then(Turn::trace).cloned())
-    }
-
     /// Tells what became tasks and what has come, where that was not told yet.
     pub(crate) fn tell_results(&self, transcript: &Transcript) {
         let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return };

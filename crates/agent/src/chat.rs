@@ -18,7 +18,7 @@ use crate::surroundings::Surroundings;
 
 haft_core::templates! {
     TOO_MANY_TURNS = "chat.tooManyTurns",
-        "{most} of your turns are under way already; try again when some are over",
+        "{most} of your turns are already running. Retry when one of them has ended.",
         "您已有 {most} 轮对话正在进行；请等待部分完成后重试";
 }
 
@@ -94,7 +94,7 @@ impl Chat {
     }
 
     pub(crate) fn runs(&self) -> Result<&Runs, CallError> {
-        let none = || CallError::text(ErrorKind::Internal, "there is nobody here who carries runs on");
+        let none = || CallError::text(ErrorKind::Internal, "this process has no worker that executes runs");
         self.0.runs.get().ok_or_else(none)
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use haft_core::{AgentId, CallError, ErrorKind, ModelOptions, Source};
-use haft_llm::ToolDefinition;
+use haft_llm::ModelTool;
 use haft_runs::{Halt, Run};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub struct ChatRun {
     pub asking: Asking,
     /// Tools that whoever asks carries out themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub client_tools: Vec<ToolDefinition>,
+    pub client_tools: Vec<ModelTool>,
 }
 
 /// How the model is asked, where whoever asks says so.
@@ -76,7 +76,7 @@ impl ChatRun {
 }
 
 pub(crate) fn unreadable(error: serde_json::Error) -> Halt {
-    let message = "what is kept of the conversation cannot be read";
+    let message = "the stored conversation cannot be read";
     Halt::Failed(CallError::text(ErrorKind::Internal, message).caused_by(error))
 }
 

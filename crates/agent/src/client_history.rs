@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use haft_llm::{Call, SAID, ToolResult, Turn as ModelTurn};
+use haft_llm::{CLIENT_CALL_PREFIX, Call, ModelTurn, ToolResult};
 
 use crate::said::{Message, Piece};
 
@@ -51,7 +51,7 @@ pub(crate) fn spoken(
             Piece::Call { id, name, arguments, is_from_text, provider } => {
                 let Some(content) = results.after(place, id) else { continue };
                 // Not every provider takes the client's id.
-                let id = format!("{SAID}{turn}_{place}_{}", calls.len());
+                let id = format!("{CLIENT_CALL_PREFIX}{turn}_{place}_{}", calls.len());
                 came.push(ToolResult {
                     call_id: id.clone(),
                     name: name.clone(),

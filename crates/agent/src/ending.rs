@@ -20,16 +20,16 @@ use crate::turn::{locale_of, request_of};
 
 haft_core::templates! {
     CUT_SHORT = "chat.cutShort",
-        "The answer ends where the model had written as much as it may",
+        "The response is cut off: the model reached its output limit.",
         "模型输出达到长度上限，回答在此处中断";
     REFUSED = "chat.refused",
-        "The model, or its provider, refused to answer this",
+        "The model or its provider refused to answer this.",
         "模型或其服务商拒绝回答";
     FILTERED = "chat.filtered",
-        "The answer ends where the model's provider did not let it go on",
+        "The response is cut off: the provider's content filter stopped it.",
         "服务商的内容审核中断了回答";
     SAID_NOTHING = "chat.saidNothing",
-        "The model answered without a word",
+        "The model returned an empty response.",
         "模型没有给出任何内容";
 }
 

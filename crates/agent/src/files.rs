@@ -13,7 +13,7 @@ use crate::transcript::StepCall;
 
 haft_core::templates! {
     NOT_TEXT = "chat.notText",
-        "{handle} is no text",
+        "{handle} is not text.",
         "{handle} 不是文本";
 }
 

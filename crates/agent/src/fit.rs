@@ -1,7 +1,7 @@
 //! Keeping a question within what a model can read: old results of tools are folded first, then old turns left out,
 //! and at last the longest of the results that it needs now are cut.
 
-use haft_llm::{Call, ModelRequest, Part, Reasoning, Turn};
+use haft_llm::{Call, ContentPart, ModelRequest, ModelTurn, Reasoning};
 
 use crate::result::head;
 
@@ -46,10 +46,11 @@ pub(crate) fn fit(request: &mut ModelRequest, window: Option<u32>, squeeze: Sque
         return false;
     }
     // What came last is what the model needs now.
-    let keep = request.turns.iter().rposition(|turn| matches!(turn, Turn::User { .. })).unwrap_or_default();
+    let keep =
+        request.turns.iter().rposition(|turn| matches!(turn, ModelTurn::User { .. })).unwrap_or_default();
     let last = request.turns.len().saturating_sub(2);
     for (place, turn) in request.turns.iter_mut().enumerate() {
-        let Turn::ToolResults { results } = turn else { continue };
+        let ModelTurn::ToolResults { results } = turn else { continue };
         if place >= last {
             break;
         }
@@ -68,7 +69,8 @@ pub(crate) fn fit(request: &mut ModelRequest, window: Option<u32>, squeeze: Sque
     let mut cut = 0;
     while size > room && cut < keep {
         let next = request.turns.iter().enumerate().skip(cut + 1);
-        let next = next.filter(|(_, turn)| matches!(turn, Turn::User { .. })).map(|(place, _)| place).next();
+        let next =
+            next.filter(|(_, turn)| matches!(turn, ModelTurn::User { .. })).map(|(place, _)| place).next();
         let Some(next) = next.filter(|next| *next <= keep) else { break };
         size = size.saturating_sub(request.turns[cut..next].iter().map(turn_size).sum());
         cut = next;
@@ -82,10 +84,10 @@ pub(crate) fn fit(request: &mut ModelRequest, window: Option<u32>, squeeze: Sque
 }
 
 /// Cuts the longest result, to a half at most; so many tokens were saved.
-fn cut_longest(turns: &mut [Turn], excess: usize) -> Option<usize> {
+fn cut_longest(turns: &mut [ModelTurn], excess: usize) -> Option<usize> {
     let results = turns.iter_mut().filter_map(|turn| match turn {
-        Turn::ToolResults { results } => Some(results),
-        Turn::System { .. } | Turn::User { .. } | Turn::Assistant { .. } => None,
+        ModelTurn::ToolResults { results } => Some(results),
+        ModelTurn::System { .. } | ModelTurn::User { .. } | ModelTurn::Assistant { .. } => None,
     });
     let longest = results.flatten().max_by_key(|result| result.content.len())?;
     let length = tokens(&longest.content);
@@ -122,19 +124,19 @@ fn json_size(value: &serde_json::Value) -> usize {
     }
 }
 
-fn turn_size(turn: &Turn) -> usize {
+fn turn_size(turn: &ModelTurn) -> usize {
     // Every turn has some words around it.
     4 + match turn {
-        Turn::System { text, .. } => tokens(text),
-        Turn::User { parts, .. } => parts
+        ModelTurn::System { text, .. } => tokens(text),
+        ModelTurn::User { parts, .. } => parts
             .iter()
             .map(|part| match part {
-                Part::Text { text } => tokens(text),
-                Part::Image(_) => IMAGE,
+                ContentPart::Text { text } => tokens(text),
+                ContentPart::Image(_) => IMAGE,
             })
             .sum(),
-        Turn::Assistant { text, reasoning, calls, .. } => answer_size(text, reasoning.as_ref(), calls),
-        Turn::ToolResults { results } => results.iter().map(|result| 8 + tokens(&result.content)).sum(),
+        ModelTurn::Assistant { text, reasoning, calls, .. } => answer_size(text, reasoning.as_ref(), calls),
+        ModelTurn::ToolResults { results } => results.iter().map(|result| 8 + tokens(&result.content)).sum(),
     }
 }
 
@@ -167,11 +169,11 @@ mod tests {
                 arguments: "{}".into(),
                 ..Call::default()
             };
-            turns.push(Turn::user(format!("question {place}")));
-            turns.push(Turn::assistant("", None, vec![call]));
+            turns.push(ModelTurn::user(format!("question {place}")));
+            turns.push(ModelTurn::assistant("", None, vec![call]));
             let (call_id, name) = (format!("c{place}"), "look".to_owned());
             let content = "word ".repeat(*length);
-            turns.push(Turn::ToolResults {
+            turns.push(ModelTurn::ToolResults {
                 results: vec![ToolResult { call_id, name, content, is_error: false }],
             });
         }
@@ -180,8 +182,8 @@ mod tests {
 
     fn contents(request: &ModelRequest) -> Vec<bool> {
         let results = request.turns.iter().filter_map(|turn| match turn {
-            Turn::ToolResults { results } => Some(results),
-            Turn::System { .. } | Turn::User { .. } | Turn::Assistant { .. } => None,
+            ModelTurn::ToolResults { results } => Some(results),
+            ModelTurn::System { .. } | ModelTurn::User { .. } | ModelTurn::Assistant { .. } => None,
         });
         results.flatten().map(|result| result.content == FOLDED).collect()
     }
@@ -204,9 +206,9 @@ mod tests {
     #[test]
     fn then_old_turns_go_whole_and_the_last_stays() {
         let mut request = conversation(&[20, 20, 4000]);
-        request.turns[0] = Turn::user("words ".repeat(4000));
+        request.turns[0] = ModelTurn::user("words ".repeat(4000));
         assert!(fit(&mut request, Some(6_500), Squeeze::Gently));
-        assert!(matches!(request.turns.first(), Some(Turn::User { .. })), "no result without its call");
+        assert!(matches!(request.turns.first(), Some(ModelTurn::User { .. })), "no result without its call");
         assert_eq!(request.turns.len(), 6);
         assert_eq!(contents(&request), [false, false]);
     }
@@ -214,7 +216,7 @@ mod tests {
     #[test]
     fn what_the_model_needs_now_is_cut_where_it_is_too_long_by_itself() {
         let mut request = conversation(&[200, 12_000]);
-        let Some(Turn::ToolResults { results }) = request.turns.last_mut() else { panic!("results") };
+        let Some(ModelTurn::ToolResults { results }) = request.turns.last_mut() else { panic!("results") };
         let more = (0..16).map(|place| ToolResult {
             call_id: format!("m{place}"),
             name: "look".into(),
@@ -227,7 +229,7 @@ mod tests {
             assert!(fit(&mut request, Some(window), squeeze));
             let most = if squeeze == Squeeze::Hard { before / 2 } else { window as usize };
             assert!(size_of(&request) <= most, "{} of {most}", size_of(&request));
-            let Some(Turn::ToolResults { results }) = request.turns.last() else { panic!("results") };
+            let Some(ModelTurn::ToolResults { results }) = request.turns.last() else { panic!("results") };
             assert!(results.iter().all(|result| tokens(&result.content) > 40), "each still says something");
             assert!(!results[1].content.ends_with(CUT) && results[0].content.ends_with(CUT));
             assert_eq!(results[0].content.matches(CUT).count(), 1);
@@ -236,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_made_shorter_is_said_to_be_as_it_was() {
-        let mut request = ModelRequest::new("m", vec![Turn::user("words ".repeat(4000))]);
+        let mut request = ModelRequest::new("m", vec![ModelTurn::user("words ".repeat(4000))]);
         let before = request.clone();
         assert!(!fit(&mut request, Some(2_000), Squeeze::Gently));
         assert!(!fit(&mut request, Some(2_000), Squeeze::Hard));

@@ -27,16 +27,16 @@ haft_core::templates! {
         "must be the name or the id of an agent",
         "必须是智能体的名称或 id";
     UNKNOWN_FIELD = "agentKind.unknownField",
-        "is not a field of an agent's config; there is agent",
+        "is not a field of this config; the only field is agent",
         "不是智能体配置的字段；可用字段为 agent";
     TOO_DEEP = "agentKind.tooDeep",
-        "agents ask agents {most} levels deep, and no deeper",
+        "Agents can call agents at most {most} levels deep.",
         "智能体之间最多嵌套调用 {most} 层";
     NOBODY = "agentKind.nobody",
-        "there is no server here that would ask an agent; start one with haft serve",
+        "Agents cannot be called here: no server is running. Start one with haft serve.",
         "此处没有可询问智能体的服务；请用 haft serve 启动服务";
     FAILED = "agentKind.failed",
-        "the agent {agent} could not answer: {reason}",
+        "The agent {agent} could not answer: {reason}",
         "智能体 {agent} 未能回答：{reason}";
 }
 
@@ -164,7 +164,7 @@ impl Prepared for OtherAgent {
             "type": "object",
             "properties": {"message": {
                 "type": "string",
-                "description": "What the agent is asked, with all that it needs to know: it has read nothing else.",
+                "description": "The request to the agent, with all the information that it needs: it sees nothing else.",
             }},
             "required": ["message"],
             "additionalProperties": false,

@@ -71,6 +71,6 @@ impl Chat {
     /// The handle of a text as a file of a user's; nothing where it cannot be kept.
     async fn keep(&self, space: SpaceId, user: Option<UserId>, file: String, text: String) -> Option<String> {
         let kept = self.0.around.keep(space, user?, file, text).await;
-        kept.inspect_err(|error| tracing::warn!(%error, "A large result could not be kept")).ok()
+        kept.inspect_err(|error| tracing::warn!(%error, "A large result could not be stored")).ok()
     }
 }

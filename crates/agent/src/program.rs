@@ -91,7 +91,7 @@ impl ChatProgram {
             let at_most = (!is_kept).then_some(PARKED);
             let came = cx.receive(&transcript.taken_in_all.to_string(), at_most).await?;
             if came.is_empty() {
-                let message = "nobody came back in time";
+                let message = "no client returned in time";
                 return Err(Halt::Failed(CallError::text(ErrorKind::Timeout, message)));
             }
             if is_again {
@@ -233,7 +233,7 @@ impl Program for ChatProgram {
                     json!({"kind": ErrorKind::Internal})
                 }
             };
-            tracing::warn!(conversation.id = %context.run().id, %error, "A conversation ended that could not go on");
+            tracing::warn!(conversation.id = %context.run().id, %error, "A conversation that could not continue was ended");
             self.0.live().fail(context.run().id, &error);
             Ended { status: RunStatus::Failed, output: json!({"error": error}), is_dead_letter: false }
         })

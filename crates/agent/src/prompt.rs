@@ -9,8 +9,8 @@ use haft_core::ModelOptions;
 use haft_core::agent::Agent;
 use haft_core::name::TASK_RESULT;
 use haft_llm::{
-    Call, Image, ModelRequest, NamedInstruction, Part, TOLD, ToolChoice, ToolDefinition, ToolResult,
-    Turn as ModelTurn,
+    Call, ContentPart, Image, ModelRequest, ModelTool, ModelTurn, NamedInstruction, SYNTHETIC_CALL_PREFIX,
+    ToolChoice, ToolResult,
 };
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ pub(crate) fn request(
     agent: Option<&Agent>,
     transcript: &Transcript,
     chosen: &Chosen,
-    tools: Vec<Arc<ToolDefinition>>,
+    tools: Vec<Arc<ModelTool>>,
     images: &Images,
 ) -> ModelRequest {
     let config = agent.map(|agent| &agent.spec.config);
@@ -108,7 +108,7 @@ fn system(chat: &ChatRun, agent: Option<&Agent>, transcript: &Transcript) -> Opt
         transcript.pending().map(|(call, _)| format!("- {} (callId {})", call.name, call.call_id)).collect();
     if !pending.is_empty() {
         parts.push(format!(
-            "These calls are still pending. Their results come by themselves; do not call the same thing again:\n{}",
+            "These calls are still pending. Their results are delivered later; do not repeat the calls:\n{}",
             pending.join("\n")
         ));
     }
@@ -226,7 +226,7 @@ fn ended(letter: &Letter) -> Option<&TaskEnded> {
 
 /// Results that came by themselves, as calls and results of their own: a call has one result, and that was `pending`.
 fn arrived(turn: &Turn, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
-    let id = |place: usize| format!("{TOLD}{}_{place}", turn.turn);
+    let id = |place: usize| format!("{SYNTHETIC_CALL_PREFIX}{}_{place}", turn.turn);
     let calls = ended.iter().enumerate().map(|(place, ended)| Call {
         id: id(place),
         name: TASK_RESULT.to_owned(),
@@ -244,10 +244,10 @@ fn arrived(turn: &Turn, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
     [ModelTurn::assistant("", None, calls.collect()), ModelTurn::ToolResults { results: results.collect() }]
 }
 
-fn parts(message: &Message, images: &Images, old: &mut usize) -> Vec<Part> {
-    let not_shown = || Part::Text { text: "[an image that is not shown any more]".to_owned() };
+fn parts(message: &Message, images: &Images, old: &mut usize) -> Vec<ContentPart> {
+    let not_shown = || ContentPart::Text { text: "[an image that is not shown any more]".to_owned() };
     let part = |piece: &Piece| match piece {
-        Piece::Text { text } => Some(Part::Text { text: text.clone() }),
+        Piece::Text { text } => Some(ContentPart::Text { text: text.clone() }),
         Piece::Image { .. } if *old > 0 => {
             *old -= 1;
             Some(not_shown())
@@ -255,7 +255,7 @@ fn parts(message: &Message, images: &Images, old: &mut usize) -> Vec<Part> {
         Piece::Image { url, detail } => {
             let image = images.known.get(url).cloned().or_else(|| image(url));
             let image = image.map(|image| Image { detail: detail.clone(), ..image });
-            Some(image.map_or_else(not_shown, Part::Image))
+            Some(image.map_or_else(not_shown, ContentPart::Image))
         }
         Piece::Call { .. } | Piece::Result { .. } => None,
     };
@@ -275,7 +275,7 @@ fn result(call: &StepCall) -> ToolResult {
             (pending.to_string(), false)
         }
         CallState::Running => {
-            (r#"{"error": {"kind": "Cancelled", "message": "not carried out"}}"#.to_owned(), true)
+            (r#"{"error": {"kind": "Cancelled", "message": "not executed"}}"#.to_owned(), true)
         }
     };
     ToolResult { call_id: call.call_id.to_string(), name: call.name.clone(), content, is_error }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use haft_core::model_options::RESPONSE_FORMAT;
 use haft_core::{CallError, ErrorKind, Locale, Message, ModelOptions, ToolSchema, Violation, json as strict};
-use haft_llm::{EndReason, ModelRequest, Turn};
+use haft_llm::{EndReason, ModelRequest, ModelTurn};
 use serde_json::Value;
 
 use crate::ask::{Telling, ask};
@@ -14,13 +14,13 @@ use crate::transcript::{Answer, FormatCheck};
 
 haft_core::templates! {
     NOT_IN_FORM = "chat.notInForm",
-        "The model's answer does not have the requested form, also after one more try: {reason}",
+        "The model's answer does not have the requested format, even after one retry: {reason}",
         "模型的回答不符合要求的格式，重试一次后仍不符合：{reason}";
     NOT_REPAIRED = "chat.formNotRepaired",
-        "The model's answer does not have the requested form ({reason}), and the request for a repair failed: {error}",
+        "The model's answer does not have the requested format ({reason}), and the request for a corrected one failed: {error}",
         "模型的回答不符合要求的格式（{reason}），修正请求失败：{error}";
     REFUSED = "chat.formRefused",
-        "The model, or its provider, refused to answer this",
+        "The model or its provider refused to answer this.",
         "模型或其服务商拒绝回答";
     NOT_COMPILED = "chat.formNotCompiled",
         "could not be compiled",
@@ -104,10 +104,10 @@ async fn repair(
 fn repair_request(question: &ModelRequest, answer: &Answer, reason: &str) -> ModelRequest {
     let mut request = with_results_as_text(question, &answer.dropped);
     if !answer.text.trim().is_empty() {
-        request.turns.push(Turn::assistant(answer.text.as_str(), None, Vec::new()));
+        request.turns.push(ModelTurn::assistant(answer.text.as_str(), None, Vec::new()));
     }
-    request.turns.push(Turn::user(format!(
-        "[Your answer does not have the requested form: {reason}. Answer again with the corrected JSON alone.]"
+    request.turns.push(ModelTurn::user(format!(
+        "[Your answer does not have the requested format: {reason}. Answer again with the corrected JSON alone.]"
     )));
     request
 }
@@ -229,7 +229,7 @@ mod tests {
     async fn refusal_of_the_model_is_a_warning_and_a_filtered_text_is_cut() {
         for (text, end, refusal) in [
             ("I will not.", EndReason::Refused, Some("I will not.")),
-            (" ", EndReason::Refused, Some("The model, or its provider, refused to answer this")),
+            (" ", EndReason::Refused, Some("The model or its provider refused to answer this.")),
             ("{\"a\": 1", EndReason::Filtered, None),
             ("", EndReason::Filtered, None),
         ] {
@@ -289,19 +289,19 @@ mod tests {
             is_error: false,
         };
         let turns = vec![
-            Turn::user("Look."),
-            Turn::assistant("", None, vec![call]),
-            Turn::ToolResults { results: vec![result] },
+            ModelTurn::user("Look."),
+            ModelTurn::assistant("", None, vec![call]),
+            ModelTurn::ToolResults { results: vec![result] },
         ];
         let question = ModelRequest::new("m", turns);
-        let shown = Turn::user("[Result of look ]\nfour");
-        let repair = Turn::user(
+        let shown = ModelTurn::user("[Result of look ]\nfour");
+        let repair = ModelTurn::user(
             "[Your answer does not have the requested form: it is short. Answer again with the corrected JSON alone.]",
         );
         let request = repair_request(&question, &answer(" \n"), "it is short");
-        assert_eq!(request.turns, [Turn::user("Look."), shown.clone(), repair.clone()]);
+        assert_eq!(request.turns, [ModelTurn::user("Look."), shown.clone(), repair.clone()]);
         let request = repair_request(&question, &answer("{}"), "it is short");
-        let wrong = Turn::assistant("{}", None, Vec::new());
-        assert_eq!(request.turns, [Turn::user("Look."), shown, wrong, repair]);
+        let wrong = ModelTurn::assistant("{}", None, Vec::new());
+        assert_eq!(request.turns, [ModelTurn::user("Look."), shown, wrong, repair]);
     }
 }

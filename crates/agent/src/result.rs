@@ -73,9 +73,9 @@ pub(crate) fn cut(result: &mut Value, text: &str, handle: Option<String>) {
     let shape = result.get("data").map(|data| shape(data, 0));
     let how = match &handle {
         Some(_) => {
-            "The result is too large to be shown whole. read_result reads on in it by its handle, and tools that take files take the handle."
+            "The result is too large to be shown completely. Read further parts with read_result and its handle. Tools that accept files accept the handle."
         }
-        None => "The result is too large to be shown whole.",
+        None => "The result is too large to be shown completely.",
     };
     let mut shown = json!({
         "note": how,

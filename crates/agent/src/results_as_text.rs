@@ -1,7 +1,7 @@
 //! Requests without tools: calls and their results are written as text, for a model that calls although it may not.
 
 use haft_core::{CallError, ErrorKind, Message};
-use haft_llm::{Call, ModelRequest, ToolChoice, Turn};
+use haft_llm::{Call, ModelRequest, ModelTurn, ToolChoice};
 
 use crate::ask::{Telling, ask};
 use crate::event::ChatEvent;
@@ -29,7 +29,7 @@ pub(crate) async fn last_answer(
 ) -> Result<Answer, CallError> {
     let has_called = !std::mem::take(&mut answer.calls).is_empty();
     let is_after_calls =
-        has_called || question.turns.iter().any(|turn| matches!(turn, Turn::ToolResults { .. }));
+        has_called || question.turns.iter().any(|turn| matches!(turn, ModelTurn::ToolResults { .. }));
     let has_text = !answer.text.trim().is_empty();
     if !is_after_calls || (has_text && !has_called) {
         return Ok(answer);
@@ -44,9 +44,9 @@ pub(crate) async fn last_answer(
     }
     let mut request = with_results_as_text(question, &answer.dropped);
     if has_text {
-        request.turns.push(Turn::assistant(answer.text.as_str(), None, Vec::new()));
+        request.turns.push(ModelTurn::assistant(answer.text.as_str(), None, Vec::new()));
     }
-    request.turns.push(Turn::user(ANSWER_NOW));
+    request.turns.push(ModelTurn::user(ANSWER_NOW));
     let again = ask(&telling.at.chosen, &request, telling).await;
     let has_calls_left = again.as_ref().map_or(has_called, |again| !again.calls.is_empty());
     let mut answer = match again {
@@ -75,21 +75,21 @@ pub(crate) fn with_results_as_text(request: &ModelRequest, refused: &[String]) -
     let mut calls: &[Call] = &[];
     for turn in &request.turns {
         match turn {
-            Turn::System { .. } | Turn::User { .. } => turns.push(turn.clone()),
-            Turn::Assistant { text, calls: made, name, .. } => {
+            ModelTurn::System { .. } | ModelTurn::User { .. } => turns.push(turn.clone()),
+            ModelTurn::Assistant { text, calls: made, name, .. } => {
                 calls = made;
                 if !text.trim().is_empty() {
                     let (text, calls, name) = (text.clone(), Vec::new(), name.clone());
-                    turns.push(Turn::Assistant { text, reasoning: None, calls, name });
+                    turns.push(ModelTurn::Assistant { text, reasoning: None, calls, name });
                 }
             }
-            Turn::ToolResults { results } => {
+            ModelTurn::ToolResults { results } => {
                 let result = |(place, result): (usize, &haft_llm::ToolResult)| {
                     let arguments = calls.get(place).map(|call| call.arguments.as_str()).unwrap_or_default();
                     format!("[Result of {} {arguments}]\n{}", result.name, result.content)
                 };
                 let results: Vec<String> = results.iter().enumerate().map(result).collect();
-                turns.push(Turn::user(results.join("\n\n")));
+                turns.push(ModelTurn::user(results.join("\n\n")));
             }
         }
     }
@@ -120,17 +120,17 @@ mod tests {
             is_error: false,
         };
         let turns = vec![
-            Turn::user("Look."),
-            Turn::assistant("", None, vec![call.clone()]),
-            Turn::ToolResults { results: vec![result.clone()] },
-            Turn::assistant("Again.", None, vec![call]),
-            Turn::ToolResults { results: vec![result] },
+            ModelTurn::user("Look."),
+            ModelTurn::assistant("", None, vec![call.clone()]),
+            ModelTurn::ToolResults { results: vec![result.clone()] },
+            ModelTurn::assistant("Again.", None, vec![call]),
+            ModelTurn::ToolResults { results: vec![result] },
         ];
         let request = ModelRequest { temperature: Some(0.5), ..ModelRequest::new("m", turns) };
         let written = with_results_as_text(&request, &["temperature".to_owned()]);
-        let shown = Turn::user("[Result of look {\"x\":1}]\nfour");
-        let again = Turn::assistant("Again.", None, Vec::new());
-        assert_eq!(written.turns, [Turn::user("Look."), shown.clone(), again, shown]);
+        let shown = ModelTurn::user("[Result of look {\"x\":1}]\nfour");
+        let again = ModelTurn::assistant("Again.", None, Vec::new());
+        assert_eq!(written.turns, [ModelTurn::user("Look."), shown.clone(), again, shown]);
         assert_eq!((written.tools.len(), written.tool_choice), (0, ToolChoice::None));
         assert_eq!(written.temperature, None);
     }

@@ -1,7 +1,7 @@
 //! What is said in a conversation, and what is sent to one: plain data, as the journal keeps it.
 
 use haft_core::{CallId, Locale, RunId, TraceParent, TraceState};
-use haft_llm::{NamedInstruction, ToolDefinition};
+use haft_llm::{ModelTool, NamedInstruction};
 use haft_runs::RunStatus;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -195,7 +195,7 @@ pub struct Asked {
 pub struct Terms {
     pub asking: Asking,
     /// Tools that whoever asks carries out themselves.
-    pub client_tools: Vec<ToolDefinition>,
+    pub client_tools: Vec<ModelTool>,
     /// Instructions of whoever asks, after those of the agent; those from the beginning where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<Vec<Instruction>>,

@@ -10,7 +10,7 @@ use haft_core::nearest::nearest;
 use haft_core::schema::{any_arguments, take_out_binding_only};
 use haft_core::{Binding, CallError, ErrorKind, SpaceId, ToolId, ToolSpec, ToolVersion};
 use haft_engine::{SpaceTools, ToolService};
-use haft_llm::ToolDefinition;
+use haft_llm::ModelTool;
 use serde_json::{Value, json};
 
 use crate::transcript::{CallState, Transcript};
@@ -22,8 +22,8 @@ const MOST_SHOWN: usize = 64;
 const MOST_FOUND: usize = 8;
 
 /// What a model is told of a tool whose result comes later.
-const ASYNC: &str = "This tool answers {\"status\": \"pending\"} at once; its result comes by itself later. \
-                     Do not call it again for the same thing.";
+const ASYNC: &str = "This tool returns {\"status\": \"pending\"} at once; its result is delivered later. \
+                     Do not call it again for the same purpose.";
 
 /// The tools that a model may call, in their order.
 #[derive(Default)]
@@ -33,7 +33,7 @@ pub(crate) struct Toolbox {
 
 #[derive(Clone)]
 pub(crate) struct Offered {
-    pub(crate) definition: Arc<ToolDefinition>,
+    pub(crate) definition: Arc<ModelTool>,
     pub(crate) how: How,
 }
 
@@ -127,11 +127,7 @@ pub(crate) fn offer(tool: &ToolVersion, bound: Option<&AgentBinding>, defers: bo
 impl Toolbox {
     /// What whoever asks carries out themselves, what an agent has, and what this turn adds. Of two with one name, the
     /// first counts: what is theirs is theirs, whatever others are called.
-    pub(crate) fn new(
-        client: &[ToolDefinition],
-        own: &[Offered],
-        named: impl Iterator<Item = Offered>,
-    ) -> Self {
+    pub(crate) fn new(client: &[ModelTool], own: &[Offered], named: impl Iterator<Item = Offered>) -> Self {
         let client = client
             .iter()
             .map(|definition| Offered { definition: Arc::new(definition.clone()), how: How::Client });
@@ -193,8 +189,8 @@ impl Toolbox {
     }
 
     /// What the model is shown: all, or a way to find them and those it found.
-    pub(crate) fn shown(&self, transcript: &Transcript) -> Vec<Arc<ToolDefinition>> {
-        let mut shown: Vec<Arc<ToolDefinition>> = match self.is_large() {
+    pub(crate) fn shown(&self, transcript: &Transcript) -> Vec<Arc<ModelTool>> {
+        let mut shown: Vec<Arc<ModelTool>> = match self.is_large() {
             false => self.all.iter().map(|offered| offered.definition.clone()).collect(),
             true => {
                 let found = found(transcript);
@@ -205,7 +201,7 @@ impl Toolbox {
                 [Arc::new(find_tools(self.all.len()))].into_iter().chain(found).collect()
             }
         };
-        let is_free = |shown: &[Arc<ToolDefinition>], name| !shown.iter().any(|shown| shown.name == name);
+        let is_free = |shown: &[Arc<ModelTool>], name| !shown.iter().any(|shown| shown.name == name);
         if has_tasks(transcript) && is_free(&shown, TASK_RESULT) {
             shown.push(Arc::new(task_result()));
         }
@@ -216,11 +212,11 @@ impl Toolbox {
     }
 
     /// Those that fit what the model looks for, the best first.
-    pub(crate) fn search(&self, query: &str) -> Vec<&ToolDefinition> {
+    pub(crate) fn search(&self, query: &str) -> Vec<&ModelTool> {
         let query = query.to_lowercase();
         let words: Vec<&str> =
             query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-        let score = |definition: &ToolDefinition| -> usize {
+        let score = |definition: &ModelTool| -> usize {
             let (name, about) = (definition.name.to_lowercase(), definition.description.to_lowercase());
             let whole = usize::from(!query.trim().is_empty() && about.contains(query.trim())) * 4;
             let each = words
@@ -228,7 +224,7 @@ impl Toolbox {
                 .map(|word| usize::from(name.contains(word)) * 3 + usize::from(about.contains(word)));
             whole + each.sum::<usize>()
         };
-        let mut scored: Vec<(usize, &ToolDefinition)> =
+        let mut scored: Vec<(usize, &ModelTool)> =
             self.all.iter().map(|offered| (score(&offered.definition), &*offered.definition)).collect();
         scored.retain(|(score, _)| *score > 0);
         scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
@@ -237,7 +233,7 @@ impl Toolbox {
 }
 
 /// A tool as a model is shown it, and the arguments that are not shown.
-fn definition(spec: &ToolSpec, binding: Option<&Binding>, is_async: bool) -> (ToolDefinition, Vec<String>) {
+fn definition(spec: &ToolSpec, binding: Option<&Binding>, is_async: bool) -> (ModelTool, Vec<String>) {
     let mut parameters = spec.input_schema.clone().unwrap_or_else(any_arguments);
     let binding_only = take_out_binding_only(&mut parameters);
     if let Some(binding) = binding {
@@ -248,11 +244,11 @@ fn definition(spec: &ToolSpec, binding: Option<&Binding>, is_async: bool) -> (To
         false => spec.description.clone(),
     };
     let name = spec.name.to_string();
-    (ToolDefinition { name, description, parameters: parameters.into(), strict: None }, binding_only)
+    (ModelTool { name, description, parameters: parameters.into(), strict: None }, binding_only)
 }
 
-fn find_tools(count: usize) -> ToolDefinition {
-    ToolDefinition {
+fn find_tools(count: usize) -> ModelTool {
+    ModelTool {
         name: FIND_TOOLS.to_owned(),
         description: format!(
             "Finds tools by what they do, among {count}. The tools it finds can be called from then on. \
@@ -260,7 +256,7 @@ fn find_tools(count: usize) -> ToolDefinition {
         ),
         parameters: json!({
             "type": "object",
-            "properties": {"query": {"type": "string", "description": "A few words about what the tool should do."}},
+            "properties": {"query": {"type": "string", "description": "A few words that describe the purpose of the tool."}},
             "required": ["query"],
         })
         .into(),
@@ -268,12 +264,13 @@ fn find_tools(count: usize) -> ToolDefinition {
     }
 }
 
-pub(crate) fn task_result() -> ToolDefinition {
-    ToolDefinition {
+pub(crate) fn task_result() -> ModelTool {
+    ModelTool {
         name: TASK_RESULT.to_owned(),
-        description: "Gives the result of a call that was pending. Results come by themselves; \
-                      there is seldom a reason to ask."
-            .to_owned(),
+        description:
+            "Returns the result of a call that was pending. Results are delivered without a request, \
+                      so this tool is rarely needed."
+                .to_owned(),
         parameters: json!({
             "type": "object",
             "properties": {"callId": {"type": "string"}},
@@ -284,16 +281,16 @@ pub(crate) fn task_result() -> ToolDefinition {
     }
 }
 
-fn read_result() -> ToolDefinition {
-    ToolDefinition {
+fn read_result() -> ModelTool {
+    ModelTool {
         name: READ_RESULT.to_owned(),
-        description: "Reads on in a result that was too large to be shown whole.".to_owned(),
+        description: "Reads further parts of a result that was too large to be shown completely.".to_owned(),
         parameters: json!({
             "type": "object",
             "properties": {
-                "handle": {"type": "string", "description": "As the result names it: artifact://…"},
-                "offset": {"type": "integer", "minimum": 0, "description": "In characters; 0 when absent."},
-                "find": {"type": "string", "description": "Begins where this text first stands, after offset."},
+                "handle": {"type": "string", "description": "The handle in the result: artifact://…"},
+                "offset": {"type": "integer", "minimum": 0, "description": "In characters. Default: 0."},
+                "find": {"type": "string", "description": "Starts at the first occurrence of this text after offset."},
             },
             "required": ["handle"],
         })
@@ -329,6 +326,6 @@ fn has_cut(transcript: &Transcript) -> bool {
 }
 
 /// A tool as a search tells of it.
-pub(crate) fn told(definition: &ToolDefinition) -> Value {
+pub(crate) fn told(definition: &ModelTool) -> Value {
     json!({"name": definition.name, "description": definition.description})
 }

@@ -33,19 +33,19 @@ use crate::transcript::{Finish, Transcript, Turn, TurnStep, key};
 
 haft_core::templates! {
     NO_AGENT = "chat.noAgent",
-        "the agent of this conversation is no longer there",
+        "The agent of this conversation no longer exists.",
         "该对话的智能体已不存在";
     INACTIVE = "chat.agentOff",
-        "the agent {agent} is switched off",
+        "The agent {agent} is switched off.",
         "智能体 {agent} 已停用";
     SHORTENED = "chat.shortened",
-        "The conversation is longer than the model can read; older parts were left out",
+        "The conversation exceeds the model's context window. Older parts were left out.",
         "对话超出模型可读取的长度；已省略较早的部分";
     OPTION_LEFT_OUT = "chat.optionLeftOut",
-        "The model was asked without {name}, which Haft does not support",
+        "The request was sent without {name}, which Haft does not support",
         "已去掉 {name} 后询问模型：Haft 不支持该选项";
     DIED = "chat.died",
-        "each of the {deaths} servers that worked on this turn ended in the middle of it",
+        "All {deaths} server processes that worked on this turn crashed.",
         "处理本轮的 {deaths} 个服务进程均中途终止";
 }
 

@@ -1,4 +1,4 @@
-//! The built-in `array`: lists in, lists and what they come to out. Also the order that values have.
+//! The built-in `array`: transforms, aggregates and searches lists. Also defines the order of JSON values.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -25,7 +25,7 @@ haft_core::templates! {
         "Item {index} is not a number",
         "第 {index} 项 (从 0 开始) 不是数字";
     NOTHING_AT_KEY = "array.nothingAtKey",
-        "Item {index} has nothing at the key",
+        "Item {index} has no value at the key",
         "第 {index} 项 (从 0 开始) 没有该键 (key)";
     TOO_LARGE = "array.tooLarge",
         "The result is too large for a number",
@@ -36,28 +36,28 @@ pub(crate) const TOOL: Operations = Operations {
     name: "array",
     title: ("List", "列表"),
     icon: "list",
-    about: "Works on lists exactly: count, sort, remove duplicates, filter, pick out fields, group, add up, \
-            find the least and the greatest, join, cut and combine. Use it on lists of any length instead of \
+    about: "Works on lists exactly: count, sort, remove duplicates, filter, pick fields, group, add up, \
+            find the minimum and maximum, join, split and combine. Use it on lists of any length instead of \
             going through the items yourself.",
     about_zh: "精确处理列表：计数、排序、去重、筛选、提取字段、分组、求和、求最小值和最大值、连接、切分和合并。\
                无论列表多长都应使用它，不要自行逐项处理。",
     operations: &[
         Operation {
             name: "length",
-            about: "How many items the list has.",
-            fields: || json!({"array": given()}),
+            about: "The number of items in the list.",
+            fields: || json!({"array": array_field()}),
             required: &["array"],
             run: |a| Ok(list_of(a, "array").len().into()),
         },
         Operation {
             name: "sort",
-            about: "The list in order: null, false, true, numbers, texts, lists, objects. Items without the key \
-                    come last, and those that are equal stay as they were.",
+            about: "The list sorted: null, false, true, numbers, texts, lists, objects. Items without the key \
+                    come last. The sort is stable.",
             fields: || {
                 json!({
-                    "array": given(),
-                    "key": Path::field("What to sort by, within each item; the item itself when left out."),
-                    "order": {"enum": ["asc", "desc"], "default": "asc", "description": "Rising or falling."},
+                    "array": array_field(),
+                    "key": Path::field("The path of the sort key in each item; by default the item itself."),
+                    "order": {"enum": ["asc", "desc"], "default": "asc", "description": "Ascending or descending."},
                 })
             },
             required: &["array"],
@@ -65,23 +65,23 @@ pub(crate) const TOOL: Operations = Operations {
         },
         by_key(
             "unique",
-            "The list with only the first of items that are equal, or whose keys are; 1 equals 1.0.",
+            "The list without duplicates: only the first of equal items, or of items with equal keys; 1 equals 1.0.",
             unique,
         ),
         Operation {
             name: "filter",
-            about: "The items that meet a condition. lt, lte, gt, gte hold between two numbers or two texts.",
+            about: "The items that meet a condition. lt, lte, gt, gte compare two numbers or two texts.",
             fields: || {
                 json!({
-                    "array": given(),
-                    "key": Path::field("What to look at, within each item; the item itself when left out."),
+                    "array": array_field(),
+                    "key": Path::field("The path of the compared value in each item; by default the item itself."),
                     "op": {
                         "enum": ["eq", "ne", "lt", "lte", "gt", "gte", "contains", "startsWith", "endsWith",
                                  "exists", "in"],
                         "description": "contains: a text holds the value, a list has it as an item, an object \
                                         as a key. exists: the key is there. in: the value is a list that has it.",
                     },
-                    "value": {"description": "What to compare with; for exists, false turns it around."},
+                    "value": {"description": "The value to compare with; for exists, false negates it."},
                 })
             },
             required: &["array", "op"],
@@ -89,8 +89,8 @@ pub(crate) const TOOL: Operations = Operations {
         },
         Operation {
             name: "map",
-            about: "What each item has at a path; null where there is nothing.",
-            fields: || json!({"array": given(), "path": Path::field("Where to look, within each item.")}),
+            about: "The value of each item at a path; null if there is none.",
+            fields: || json!({"array": array_field(), "path": Path::field("The path in each item.")}),
             required: &["array", "path"],
             run: |a| {
                 let path = Path::argument(a, "path")?;
@@ -104,7 +104,7 @@ pub(crate) const TOOL: Operations = Operations {
             about: "The items from `start` to before `end`; negative numbers count from the end.",
             fields: || {
                 json!({
-                    "array": given(),
+                    "array": array_field(),
                     "start": position_field("The first item; 0 is the first of the list."),
                     "end": position_field("The item to stop before; the end of the list when left out."),
                 })
@@ -117,33 +117,33 @@ pub(crate) const TOOL: Operations = Operations {
         },
         Operation {
             name: "flatten",
-            about: "The list with the items of lists within it in their place.",
-            fields: || json!({"array": given(), "depth": integer_field(1..=20, "Levels; 1 when left out.")}),
+            about: "The list with nested lists replaced by their items.",
+            fields: || json!({"array": array_field(), "depth": integer_field(1..=20, "Levels; 1 by default.")}),
             required: &["array"],
             run: flatten,
         },
         Operation {
             name: "groupBy",
-            about: "An object of lists: the items by what they have at the key, as text. Those without it are \
+            about: "An object of lists: the items by their value at the key, as text. Items without it are \
                     under `null`.",
-            fields: || json!({"array": given(), "key": Path::field("What to group by, within each item.")}),
+            fields: || json!({"array": array_field(), "key": Path::field("The path of the key in each item.")}),
             required: &["array", "key"],
             run: group_by,
         },
-        by_key("sum", "All numbers added up; 0 when there are none.", |a| total(&numbers(a)?)),
-        by_key("min", "The least number; null when there are none.", |a| {
+        by_key("sum", "The sum of all numbers; 0 if there are none.", |a| total(&numbers(a)?)),
+        by_key("min", "The minimum; null if there are no numbers.", |a| {
             let least = numbers(a)?.into_iter().min_by(|a, b| Real(a).cmp(&Real(b)));
             Ok(least.cloned().map_or(Value::Null, Value::Number))
         }),
-        by_key("max", "The greatest number; null when there are none.", |a| {
+        by_key("max", "The maximum; null if there are no numbers.", |a| {
             let greatest = numbers(a)?.into_iter().max_by(|a, b| Real(a).cmp(&Real(b)));
             Ok(greatest.cloned().map_or(Value::Null, Value::Number))
         }),
-        by_key("average", "The mean of all numbers; null when there are none.", average),
+        by_key("average", "The mean of all numbers; null if there are none.", average),
         Operation {
             name: "join",
-            about: "The items as one text. null is nothing; lists and objects are written as JSON.",
-            fields: || json!({"array": given(), "separator": text_field(1000, "A comma when left out.")}),
+            about: "The items as one text. null is empty; lists and objects are written as JSON.",
+            fields: || json!({"array": array_field(), "separator": text_field(1000, "A comma by default.")}),
             required: &["array"],
             run: join,
         },
@@ -160,8 +160,8 @@ pub(crate) const TOOL: Operations = Operations {
         },
         Operation {
             name: "chunk",
-            about: "The list cut into lists of a size; the last one may be shorter.",
-            fields: || json!({"array": given(), "size": integer_field(1..=100_000, "Items in each.")}),
+            about: "The list split into lists of a given size; the last list may be shorter.",
+            fields: || json!({"array": array_field(), "size": integer_field(1..=100_000, "Items per list.")}),
             required: &["array", "size"],
             run: |a| {
                 let size = count_of(a, "size").unwrap_or(1).max(1);
@@ -178,8 +178,8 @@ pub(crate) const TOOL: Operations = Operations {
         },
         Operation {
             name: "includes",
-            about: "Whether the list has an item that equals the value; 1 equals 1.0.",
-            fields: || json!({"array": given(), "value": {"description": "What to look for."}}),
+            about: "True if the list has an item that equals the value; 1 equals 1.0.",
+            fields: || json!({"array": array_field(), "value": {"description": "The value to find."}}),
             required: &["array", "value"],
             run: |a| {
                 let wanted = Ordered::of(a.get("value").unwrap_or(&Value::Null));
@@ -189,16 +189,16 @@ pub(crate) const TOOL: Operations = Operations {
     ],
 };
 
-fn given() -> Value {
+fn array_field() -> Value {
     list_field("The list.")
 }
 
 fn lists() -> Value {
-    let list = list_field("One of them.");
+    let list = list_field("A list.");
     json!({"arrays": {"type": "array", "maxItems": 1000, "items": list, "description": "The lists."}})
 }
 
-/// An operation on the items, or on what each has at a key.
+/// Creates an operation on the items, or on the value of each item at a key.
 const fn by_key(
     name: &'static str,
     about: &'static str,
@@ -207,14 +207,14 @@ const fn by_key(
     Operation {
         name,
         about,
-        fields: || json!({"array": given(), "key": Path::field("A part of each item; all of it when left out.")}),
+        fields: || json!({"array": array_field(), "key": Path::field("The path of a value in each item; by default the whole item.")}),
         required: &["array"],
         run,
     }
 }
 
-/// A value by its order: null, false, true, numbers, texts, lists, objects. Lists are
-/// ordered by their items, objects by their fields, whose own order does not matter.
+/// Values in their order: null, false, true, numbers, texts, lists, objects. Lists are compared item by item,
+/// objects by their fields in sorted order.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ordered<'v> {
     Null,
@@ -243,11 +243,11 @@ impl<'v> Ordered<'v> {
     }
 }
 
-/// A number by its value, however it is written.
+/// A number, compared by its value in any notation.
 pub(crate) struct Real<'v>(&'v Number);
 
 impl Real<'_> {
-    /// The number without loss, if it is a whole one.
+    /// Returns the exact value of a whole number.
     fn whole(&self) -> Option<i128> {
         if let Some(whole) = integer(self.0) {
             return Some(whole);
@@ -263,7 +263,7 @@ impl Real<'_> {
 
 impl Ord for Real<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        // A float that is not whole is greater than its floor, and less than all above that.
+        // A float that is not whole is greater than its floor, and less than all greater integers.
         let beside = |whole: i128, float: f64| whole.cmp(&(float.floor() as i128)).then(Ordering::Less);
         match (self.whole(), other.whole()) {
             (Some(a), Some(b)) => a.cmp(&b),
@@ -400,7 +400,7 @@ fn group_by(a: &Arguments) -> Result<Value, CallError> {
     Ok(groups.into())
 }
 
-/// The items, or what each has at the key, all of which must be numbers.
+/// Returns the items, or their values at the key. Returns an error unless all of them are numbers.
 fn numbers(a: &Arguments) -> Result<Vec<&Number>, CallError> {
     let path = Path::argument(a, "key")?;
     let items = list_of(a, "array").iter().enumerate();
@@ -412,7 +412,7 @@ fn numbers(a: &Arguments) -> Result<Vec<&Number>, CallError> {
     numbers.collect()
 }
 
-/// The sum of whole numbers alone. So many of them cannot go past 128 bits.
+/// Returns the exact sum of whole numbers. Within the limit on items it cannot exceed 128 bits.
 fn exact(numbers: &[&Number]) -> Option<i128> {
     numbers.iter().map(|number| integer(number)).sum()
 }

@@ -1,6 +1,6 @@
-//! Tools that need nothing but themselves: dates, text, lists, objects. No network, no files.
+//! Self-contained built-in tools: dates, text, lists, objects. No network, no files.
 //!
-//! The calculator is a crate of its own, since it brings a JavaScript engine along.
+//! The calculator is a separate crate, because it embeds a JavaScript engine.
 
 mod array;
 mod datetime;
@@ -13,7 +13,7 @@ mod string;
 use haft_core::builtin::BuiltinKind;
 use haft_core::{CallError, ErrorKind, KindName, Message, Template, ToolName, ToolSpec};
 
-/// The kind `builtin` with every tool of this crate. Add others with [`BuiltinKind::with`].
+/// Returns the kind `builtin` with every tool of this crate. Add others with [`BuiltinKind::with`].
 pub fn kind() -> BuiltinKind {
     BuiltinKind::default()
         .with(datetime::DateTime)
@@ -23,19 +23,19 @@ pub fn kind() -> BuiltinKind {
         .with(stop::StopResponse)
 }
 
-/// Every message of this crate.
+/// Returns all message templates of this crate.
 pub fn all_templates() -> Vec<&'static Template> {
     let own =
         [datetime::TEMPLATES, operation::TEMPLATES, path::TEMPLATES, string::TEMPLATES, array::TEMPLATES];
     own.into_iter().flatten().copied().chain(object::all_templates()).collect()
 }
 
-/// A definition with a name that is known to be good.
+/// Creates a definition with a constant, valid name.
 fn spec(name: &'static str, about: &str) -> ToolSpec {
     ToolSpec::new(ToolName::constant(name), about, KindName::from("builtin"))
 }
 
-/// The tool's own failure.
+/// Creates an error of the tool itself.
 fn failure(message: Message) -> CallError {
     CallError::new(ErrorKind::Execution, message)
 }

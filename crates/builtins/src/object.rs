@@ -1,25 +1,25 @@
-//! The built-in `object`: reading, changing, comparing and querying JSON objects.
+//! The built-in `object`: reads, changes, compares and queries JSON objects.
 
 use std::collections::HashSet;
 
 use haft_core::{Arguments, CallError, Message, Template};
-use haft_query::{Most, Query};
+use haft_query::{Query, ResultLimits};
 use serde_json::{Map, Value, json};
 
 use crate::array::Ordered;
 use crate::failure;
 use crate::operation::{Operation, Operations};
 use crate::path::{
-    MOST_CHARACTERS, MOST_ITEMS, Path, fits_depth, fits_items, fits_text, list_of, text_field, text_of,
+    MAX_CHARACTERS, MAX_ITEMS, Path, fits_depth, fits_items, fits_text, list_of, text_field, text_of,
 };
 
 haft_core::templates! {
     EMPTY_PATH = "object.emptyPath",
-        "The path is empty: it names nothing within the object",
+        "The path is empty: it selects nothing within the object",
         "路径为空: 没有指向对象中的任何内容";
 }
 
-/// Every message of this tool.
+/// Returns all message templates of this tool.
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
     TEMPLATES.iter().copied()
 }
@@ -28,7 +28,7 @@ pub(crate) const TOOL: Operations = Operations {
     name: "object",
     title: ("Object", "对象"),
     icon: "braces",
-    about: "Works on JSON objects exactly: read and change what is at a path, list keys and values, merge, \
+    about: "Works on JSON objects exactly: read and change the value at a path, list keys and values, merge, \
             pick, omit, compare two versions, or query with JMESPath. Use it on data from other tools instead \
             of copying parts of it yourself.",
     about_zh: "精确处理 JSON 对象：按路径读取和修改、列出键和值、合并、挑选、剔除、比较两个版本，或用 JMESPath 查询。\
@@ -36,12 +36,12 @@ pub(crate) const TOOL: Operations = Operations {
     operations: &[
         Operation {
             name: "get",
-            about: "What is at a path; the default, or null, where there is nothing.",
+            about: "The value at a path. If there is none, the default, or null.",
             fields: || {
                 json!({
                     "object": tree_field(),
-                    "path": Path::field("Where to look."),
-                    "default": {"description": "What to give where there is nothing."},
+                    "path": Path::field("The path to read."),
+                    "default": {"description": "The result if there is no value."},
                 })
             },
             required: &["object", "path"],
@@ -52,12 +52,12 @@ pub(crate) const TOOL: Operations = Operations {
         },
         Operation {
             name: "set",
-            about: "The object with a value at a path. Objects and lists on the way come to be; a list grows \
+            about: "The object with a value set at a path. Missing objects and lists on the way are created; a list grows \
                     only at its end.",
             fields: || {
                 json!({
                     "object": tree_field(),
-                    "path": Path::field("Where to put the value."),
+                    "path": Path::field("The path to set."),
                     "value": {"description": "The value."},
                 })
             },
@@ -66,8 +66,8 @@ pub(crate) const TOOL: Operations = Operations {
         },
         Operation {
             name: "delete",
-            about: "The object without what is at a path.",
-            fields: || json!({"object": tree_field(), "path": Path::field("What to take away.")}),
+            about: "The object without the value at a path.",
+            fields: || json!({"object": tree_field(), "path": Path::field("The value to remove.")}),
             required: &["object", "path"],
             run: |a| {
                 let mut object = whole(a).clone();
@@ -86,7 +86,7 @@ pub(crate) const TOOL: Operations = Operations {
         }),
         Operation {
             name: "merge",
-            about: "Several objects in one, objects within them too. Of anything else the last one counts.",
+            about: "Several objects merged into one, including nested objects. For other values, the last one wins.",
             fields: || {
                 let objects = json!({"type": "object"});
                 json!({"objects": {"type": "array", "maxItems": 1000, "items": objects,
@@ -103,7 +103,7 @@ pub(crate) const TOOL: Operations = Operations {
         },
         Operation {
             name: "pick",
-            about: "The object with these fields only.",
+            about: "The object with only these fields.",
             fields: keys_fields,
             required: &["object", "keys"],
             run: |a| {
@@ -123,14 +123,14 @@ pub(crate) const TOOL: Operations = Operations {
         },
         Operation {
             name: "query",
-            about: "What a JMESPath expression finds, such as people[?age > `20`].{name: name, city: home.city}.",
-            fields: || json!({"object": tree_field(), "expression": text_field(2000, "In JMESPath.")}),
+            about: "The result of a JMESPath expression, such as people[?age > `20`].{name: name, city: home.city}.",
+            fields: || json!({"object": tree_field(), "expression": text_field(2000, "The JMESPath expression.")}),
             required: &["object", "expression"],
             run: |a| query(whole(a), text_of(a, "expression")),
         },
         Operation {
             name: "diff",
-            about: "What differs between two values: {added: {path: value}, removed: {path: value}, \
+            about: "The differences between two values: {added: {path: value}, removed: {path: value}, \
                     changed: {path: {from, to}}}. Lists are compared item by item.",
             fields: || json!({"from": {"description": "The old one."}, "to": {"description": "The new one."}}),
             required: &["from", "to"],
@@ -153,11 +153,11 @@ fn keys_fields() -> Value {
     json!({
         "object": {"type": "object", "description": "The object."},
         "keys": {"type": "array", "maxItems": 1000, "items": {"type": "string", "maxLength": 1000},
-                 "description": "Names of fields, just as they are: dots have no meaning."},
+                 "description": "Literal names of fields: dots have no meaning."},
     })
 }
 
-/// An operation that needs the object and nothing else.
+/// Creates an operation whose only argument is the object.
 const fn of_object(
     name: &'static str,
     about: &'static str,
@@ -216,16 +216,16 @@ fn merge(into: &mut Map<String, Value>, from: &Map<String, Value>) {
 }
 
 fn query(object: &Value, expression: &str) -> Result<Value, CallError> {
-    let most = Most { values: MOST_ITEMS, characters: MOST_CHARACTERS };
+    let most = ResultLimits { values: MAX_ITEMS, characters: MAX_CHARACTERS };
     Query::parse(expression).and_then(|query| query.run(object, most)).map_err(failure)
 }
 
-/// What was found to differ so far, and where we are.
+/// The differences found so far, and the current path.
 #[derive(Default)]
 struct Differences {
     path: String,
     depth: usize,
-    /// Of all paths together: a long name may lead to many places.
+    /// Number of characters in all paths together: a long name may be part of many paths.
     characters: usize,
     added: Map<String, Value>,
     removed: Map<String, Value>,
@@ -250,7 +250,7 @@ impl Differences {
             }
             _ if Ordered::of(from) == Ordered::of(to) => {}
             _ => {
-                let path = self.place()?;
+                let path = self.record_path()?;
                 self.changed.insert(path, json!({"from": from, "to": to}));
             }
         }
@@ -272,11 +272,11 @@ impl Differences {
         match (old, new) {
             (Some(old), Some(new)) => self.find(old, new)?,
             (Some(old), None) => {
-                let path = self.place()?;
+                let path = self.record_path()?;
                 self.removed.insert(path, old.clone());
             }
             (None, Some(new)) => {
-                let path = self.place()?;
+                let path = self.record_path()?;
                 self.added.insert(path, new.clone());
             }
             (None, None) => {}
@@ -286,7 +286,7 @@ impl Differences {
         Ok(())
     }
 
-    fn place(&mut self) -> Result<String, CallError> {
+    fn record_path(&mut self) -> Result<String, CallError> {
         self.characters += self.path.chars().count();
         fits_text(self.characters)?;
         fits_items(self.added.len() + self.removed.len() + self.changed.len() + 1)?;

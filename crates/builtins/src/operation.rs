@@ -1,4 +1,4 @@
-//! Built-in tools that are a list of small pure operations: `operation` decides which other fields exist.
+//! Built-in tools that consist of small pure operations: the argument `operation` selects the other fields.
 
 use haft_core::builtin::Builtin;
 use haft_core::tool::Title;
@@ -11,17 +11,17 @@ haft_core::templates! {
         "未知的操作类型: {operation}";
 }
 
-/// One operation: its own fields, and what it does.
+/// One operation: its fields and its function.
 pub(crate) struct Operation {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    /// JSON Schemas of the fields beside `operation`.
+    /// JSON Schemas of the fields in addition to `operation`.
     pub(crate) fields: fn() -> Value,
     pub(crate) required: &'static [&'static str],
     pub(crate) run: fn(&Arguments) -> Result<Value, CallError>,
 }
 
-/// A tool made of operations.
+/// A tool that consists of operations.
 pub(crate) struct Operations {
     pub(crate) name: &'static str,
     pub(crate) title: (&'static str, &'static str),
@@ -45,7 +45,7 @@ impl Builtin for Operations {
         spec.output_schema = Some(json!({
             "type": "object",
             "required": ["operation", "result"],
-            "properties": {"operation": {"enum": names}, "result": {"description": "What the operation gives."}},
+            "properties": {"operation": {"enum": names}, "result": {"description": "The result of the operation."}},
         }));
         spec
     }
@@ -76,10 +76,10 @@ impl Builtin for Operations {
     }
 }
 
-/// Work on more values than this is done on a thread of its own, so that others need not wait for it.
+/// Number of values above which an operation runs on a blocking thread.
 const HEAVY: usize = 1_000;
 
-/// Operations whose cost the size of their arguments does not tell.
+/// Operations whose cost does not depend on the size of their arguments.
 const SEARCHES: [&str; 3] = ["regexReplace", "match", "query"];
 
 impl Operation {

@@ -1,4 +1,4 @@
-//! What text, list and object operations share: fields, arguments, places within JSON, limits of results.
+//! Shared code of text, list and object operations: fields, arguments, paths within JSON, limits of results.
 
 use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};
@@ -22,21 +22,21 @@ haft_core::templates! {
         "The path has {count} segments; at most {limit}",
         "路径有 {count} 段；最多 {limit} 段";
     NO_PLACE = "path.noPlace",
-        "{segment} is no place in the list at {path}, which has {length} items",
+        "{segment} is not a position in the list at {path}, which has {length} items",
         "{segment} 不是 {path} 处列表中的位置，该列表有 {length} 项";
     NOT_NESTED = "path.notNested",
         "The value at {path} is neither an object nor a list",
         "{path} 处的值既不是对象也不是列表";
 }
 
-/// Characters in a text, given or made.
-pub(crate) const MOST_CHARACTERS: usize = 1_000_000;
+/// Maximum number of characters in a text, given or generated.
+pub(crate) const MAX_CHARACTERS: usize = 1_000_000;
 
-/// Items in a list, given or made.
-pub(crate) const MOST_ITEMS: usize = 100_000;
+/// Maximum number of items in a list, given or generated.
+pub(crate) const MAX_ITEMS: usize = 100_000;
 
-/// A result nested deeper could not be given to the next tool.
-const DEEPEST: usize = 120;
+/// Maximum depth of a result. Deeper ones could not be passed to the next tool.
+const MAX_DEPTH: usize = 120;
 
 const MOST_SEGMENTS: usize = 100;
 
@@ -48,7 +48,7 @@ pub(crate) fn integer_field(range: RangeInclusive<i64>, about: &str) -> Value {
     json!({"type": "integer", "minimum": range.start(), "maximum": range.end(), "description": about})
 }
 
-/// A place in a text or a list; a negative one counts from the end.
+/// Returns the schema of a position in a text or list; a negative one counts from the end.
 pub(crate) fn position_field(about: &str) -> Value {
     integer_field(-1_000_000..=1_000_000, about)
 }
@@ -58,7 +58,7 @@ pub(crate) fn flag_field(default: bool, about: &str) -> Value {
 }
 
 pub(crate) fn list_field(about: &str) -> Value {
-    json!({"type": "array", "maxItems": MOST_ITEMS, "description": about})
+    json!({"type": "array", "maxItems": MAX_ITEMS, "description": about})
 }
 
 pub(crate) fn text_of<'a>(arguments: &'a Arguments, name: &str) -> &'a str {
@@ -73,7 +73,7 @@ pub(crate) fn flag_of(arguments: &Arguments, name: &str, default: bool) -> bool 
     arguments.get(name).and_then(Value::as_bool).unwrap_or(default)
 }
 
-/// An integer, which JSON may also write as `2.0`.
+/// Returns an integer argument, which JSON may also write as `2.0`.
 pub(crate) fn integer_of(arguments: &Arguments, name: &str) -> Option<i64> {
     let number = arguments.get(name)?;
     number.as_i64().or_else(|| number.as_f64().map(|float| float as i64))
@@ -83,7 +83,7 @@ pub(crate) fn count_of(arguments: &Arguments, name: &str) -> Option<usize> {
     integer_of(arguments, name).and_then(|count| usize::try_from(count).ok())
 }
 
-/// The part from `start` to before `end` of so many things; negative numbers count from the end.
+/// Returns the range from `start` to before `end` within `length`; negative numbers count from the end.
 pub(crate) fn range_of(arguments: &Arguments, length: usize) -> Range<usize> {
     let place = |position: i64| {
         let distance = usize::try_from(position.unsigned_abs()).unwrap_or(usize::MAX);
@@ -94,7 +94,7 @@ pub(crate) fn range_of(arguments: &Arguments, length: usize) -> Range<usize> {
     start..end.max(start)
 }
 
-/// A text as it is, nothing for null, anything else as JSON.
+/// Returns a text unchanged, an empty text for null, and other values as JSON.
 pub(crate) fn plain(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Null => Cow::Borrowed(""),
@@ -106,32 +106,32 @@ pub(crate) fn plain(value: &Value) -> Cow<'_, str> {
 }
 
 pub(crate) fn fits_text(characters: usize) -> Result<(), CallError> {
-    if characters <= MOST_CHARACTERS {
+    if characters <= MAX_CHARACTERS {
         return Ok(());
     }
     Err(failure(Message::new(&TOO_LONG)))
 }
 
 pub(crate) fn fits_items(items: usize) -> Result<(), CallError> {
-    if items <= MOST_ITEMS {
+    if items <= MAX_ITEMS {
         return Ok(());
     }
     Err(failure(Message::new(&TOO_MANY_ITEMS)))
 }
 
 pub(crate) fn fits_depth(depth: usize) -> Result<(), CallError> {
-    if depth <= DEEPEST {
+    if depth <= MAX_DEPTH {
         return Ok(());
     }
-    Err(failure(Message::new(&TOO_DEEP).with("depth", depth).with("limit", DEEPEST)))
+    Err(failure(Message::new(&TOO_DEEP).with("depth", depth).with("limit", MAX_DEPTH)))
 }
 
-/// A place within a JSON value: names of fields and numbers of items, from the outside in.
-/// Without any it is the value itself.
+/// A path within a JSON value: names of fields and positions of items, from the outside in. An empty path is
+/// the value itself.
 pub(crate) struct Path(Vec<String>);
 
 impl Path {
-    /// The schema of a path argument.
+    /// Returns the schema of a path argument.
     pub(crate) fn field(about: &str) -> Value {
         json!({
             "type": ["string", "array"],
@@ -144,7 +144,7 @@ impl Path {
         })
     }
 
-    /// An argument; one that was not given is the value itself.
+    /// Returns a path argument, or the empty path if it is absent.
     pub(crate) fn argument(arguments: &Arguments, name: &str) -> Result<Self, CallError> {
         match arguments.get(name) {
             Some(Value::String(text)) => Self::parse(text),
@@ -185,7 +185,7 @@ impl Path {
         Ok(Self(segments))
     }
 
-    /// How many levels below the value the place is.
+    /// Returns the number of levels below the value.
     pub(crate) fn depth(&self) -> usize {
         self.0.len()
     }
@@ -202,8 +202,8 @@ impl Path {
         Some(place)
     }
 
-    /// Writes to the place. Where nothing is on the way to it, a list comes to be when
-    /// the segment is `0`, and an object otherwise; a list grows by one item at its end.
+    /// Sets the value at the path. A missing container becomes a list if the segment is `0`, and an object
+    /// otherwise; a list grows by one item at its end.
     pub(crate) fn set(&self, value: &mut Value, new: Value) -> Result<(), CallError> {
         let mut place = value;
         for (depth, segment) in self.0.iter().enumerate() {
@@ -235,7 +235,7 @@ impl Path {
         Ok(())
     }
 
-    /// Takes away what is at the place, if anything is.
+    /// Removes the value at the path, if there is one.
     pub(crate) fn remove(&self, value: &mut Value) {
         let Some((last, outer)) = self.0.split_last() else { return };
         let mut place = value;
@@ -258,7 +258,7 @@ impl Path {
     }
 }
 
-/// A segment as the number of an item: `0`, `12`, and not `-1`, `+1` or `01`.
+/// Parses a segment as the position of an item: `0`, `12`, and not `-1`, `+1` or `01`.
 fn position(segment: &str) -> Option<usize> {
     let is_number = segment.bytes().all(|byte| byte.is_ascii_digit());
     let is_padded = segment.len() > 1 && segment.starts_with('0');

@@ -1,4 +1,4 @@
-//! `stop_response`: ends the agent's turn with a text, and does nothing else.
+//! The built-in `stop_response`: ends the agent's turn with a text.
 
 use haft_core::builtin::Builtin;
 use haft_core::tool::Title;
@@ -18,7 +18,7 @@ impl Builtin for StopResponse {
         spec.category = Some("utility".to_owned());
         spec.input_schema = Some(json!({
             "type": "object",
-            "properties": {"message": {"type": "string", "maxLength": 100_000, "description": "What the user is told."}},
+            "properties": {"message": {"type": "string", "maxLength": 100_000, "description": "The final message for the user."}},
             "required": ["message"],
             "additionalProperties": false,
         }));

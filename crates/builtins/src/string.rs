@@ -1,4 +1,4 @@
-//! The built-in `string`: text in, text out. Lengths count characters as people see them.
+//! The built-in `string`: transforms and searches text. Lengths count graphemes.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::failure;
 use crate::operation::{Operation, Operations};
 use crate::path::{
-    MOST_CHARACTERS, Path, count_of, fits_items, fits_text, flag_field, flag_of, integer_field, plain,
+    MAX_CHARACTERS, Path, count_of, fits_items, fits_text, flag_field, flag_of, integer_field, plain,
     position_field, range_of, text_field, text_of,
 };
 
@@ -29,15 +29,16 @@ haft_core::templates! {
         "The % at byte {at} is not followed by two hexadecimal digits", "字节 {at} 处的 % 后面不是两位十六进制数字";
 }
 
-/// One search takes time linear in the text, but with a factor that the pattern chooses.
-const LONGEST_SEARCHED: usize = 100_000;
+/// Maximum length of searched text. A regular expression is searched in linear time, with a factor that depends on the
+/// pattern, so ReDoS is not possible; `SEARCH_TIMEOUT` limits the search for all matches.
+const MAX_SEARCHED: usize = 100_000;
 
 const LARGEST_PATTERN: usize = 1 << 20;
 
-/// To look for every match may mean to read the rest of the text for each.
-const LONGEST_SEARCH: Duration = Duration::from_secs(1);
+/// Timeout of a search: finding every match may require reading the rest of the text for each.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// All that `encodeURIComponent` escapes.
+/// The characters that `encodeURIComponent` escapes.
 const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -53,26 +54,24 @@ pub(crate) const TOOL: Operations = Operations {
     name: "string",
     title: ("Text", "文本"),
     icon: "type",
-    about: "Works on text exactly: change case, trim, count, cut, split, replace, match patterns, pad, \
+    about: "Works on text exactly: change case, trim, count, slice, split, replace, match patterns, pad, \
             repeat, encode, hash, fill in templates. Use it when the result must be right to the character, \
             instead of doing it in your head. Characters are counted as people see them: an emoji is one.",
     about_zh: "精确处理文本：大小写、去空白、计数、截取、拆分、替换、匹配、填充、重复、编码、哈希、模板。当结果必须逐字正确时使用，不要自行推算。字符按人们看到的方式计数：一个表情符号算一个。",
     operations: &[
         of_text("upper", "The text in capital letters.", |a| limited(text_of(a, "text").to_uppercase())),
         of_text("lower", "The text in small letters.", |a| limited(text_of(a, "text").to_lowercase())),
-        of_text(
-            "title",
-            "Each word with a capital letter and then small ones. Words end at spaces and hyphens.",
-            |a| limited(title(text_of(a, "text"))),
-        ),
+        of_text("title", "The text with each word capitalized. Words end at spaces and hyphens.", |a| {
+            limited(title(text_of(a, "text")))
+        }),
         Operation {
             name: "trim",
             about: "The text without the white space around it.",
-            fields: || json!({"text": given(), "side": {"enum": ["both", "start", "end"], "description": "Where."}}),
+            fields: || json!({"text": source_field(), "side": {"enum": ["both", "start", "end"], "description": "The side to trim."}}),
             required: &["text"],
             run: trim,
         },
-        of_text("length", "How many characters the text has, as people see them.", |a| {
+        of_text("length", "The number of characters, as people see them.", |a| {
             Ok(text_of(a, "text").graphemes(true).count().into())
         }),
         Operation {
@@ -80,7 +79,7 @@ pub(crate) const TOOL: Operations = Operations {
             about: "The characters from `start` to before `end`; negative numbers count from the end.",
             fields: || {
                 json!({
-                    "text": given(),
+                    "text": source_field(),
                     "start": position_field("The first character; 0 is the first of the text."),
                     "end": position_field("The character to stop before; the end of the text when left out."),
                 })
@@ -93,9 +92,9 @@ pub(crate) const TOOL: Operations = Operations {
             about: "The parts between separators, as a list.",
             fields: || {
                 json!({
-                    "text": given(),
-                    "separator": text_field(MOST_CHARACTERS, "Between the parts; when empty, each character is one."),
-                    "limit": integer_field(1..=100_000, "The most parts; the last is then all that remains."),
+                    "text": source_field(),
+                    "separator": text_field(MAX_CHARACTERS, "The separator; if it is empty, each character is a part."),
+                    "limit": integer_field(1..=100_000, "Maximum number of parts; the last part is the unsplit rest."),
                 })
             },
             required: &["text", "separator"],
@@ -103,12 +102,12 @@ pub(crate) const TOOL: Operations = Operations {
         },
         Operation {
             name: "replace",
-            about: "The text with one text replaced by another, letter by letter.",
+            about: "The text with one literal text replaced by another.",
             fields: || {
                 json!({
-                    "text": given(),
-                    "search": {"type": "string", "minLength": 1, "maxLength": MOST_CHARACTERS, "description": "What to replace."},
-                    "replacement": text_field(MOST_CHARACTERS, "What to put there."),
+                    "text": source_field(),
+                    "search": {"type": "string", "minLength": 1, "maxLength": MAX_CHARACTERS, "description": "The text to replace."},
+                    "replacement": text_field(MAX_CHARACTERS, "The replacement."),
                     "all": flag_field(true, "Replace every occurrence, not only the first."),
                 })
             },
@@ -117,10 +116,10 @@ pub(crate) const TOOL: Operations = Operations {
         },
         Operation {
             name: "regexReplace",
-            about: "The text with what a regular expression matches replaced.",
+            about: "The text with the matches of a regular expression replaced.",
             fields: || {
                 regex_fields(json!({
-                    "replacement": text_field(10_000, "What to put there: $1 or ${name} is a group, $$ a dollar sign."),
+                    "replacement": text_field(10_000, "The replacement: $1 or ${name} is a group, $$ a dollar sign."),
                     "all": flag_field(true, "Replace every match, not only the first."),
                 }))
             },
@@ -129,31 +128,31 @@ pub(crate) const TOOL: Operations = Operations {
         },
         Operation {
             name: "match",
-            about: "What a regular expression matches: null or {match, index, groups, named}; all: a list of those.",
+            about: "The match of a regular expression: null or {match, index, groups, named}. With all: a list of matches.",
             fields: || {
-                regex_fields(json!({"all": flag_field(false, "Give every match, not only the first.")}))
+                regex_fields(json!({"all": flag_field(false, "Return every match, not only the first.")}))
             },
             required: &["text", "pattern"],
             run: matches,
         },
         Operation {
             name: "padStart",
-            about: "The text made as long as asked for by filling in before it.",
+            about: "The text padded at its start to a length.",
             fields: pad_fields,
             required: &["text", "length"],
             run: |a| Ok((padding(a)? + text_of(a, "text")).into()),
         },
         Operation {
             name: "padEnd",
-            about: "The text made as long as asked for by filling in after it.",
+            about: "The text padded at its end to a length.",
             fields: pad_fields,
             required: &["text", "length"],
             run: |a| Ok((text_of(a, "text").to_owned() + &padding(a)?).into()),
         },
         Operation {
             name: "repeat",
-            about: "The text several times in a row.",
-            fields: || json!({"text": given(), "count": integer_field(0..=100_000, "How many times.")}),
+            about: "The text repeated several times.",
+            fields: || json!({"text": source_field(), "count": integer_field(0..=100_000, "The number of repetitions.")}),
             required: &["text", "count"],
             run: repeat,
         },
@@ -162,12 +161,12 @@ pub(crate) const TOOL: Operations = Operations {
         }),
         Operation {
             name: "includes",
-            about: "Whether a text occurs in the text.",
+            about: "True if a text occurs in the text.",
             fields: || {
                 json!({
-                    "text": given(),
-                    "search": text_field(MOST_CHARACTERS, "What to look for."),
-                    "ignoreCase": flag_field(false, "Take capital and small letters for the same."),
+                    "text": source_field(),
+                    "search": text_field(MAX_CHARACTERS, "The text to find."),
+                    "ignoreCase": flag_field(false, "Ignore the difference between upper and lower case."),
                 })
             },
             required: &["text", "search"],
@@ -176,19 +175,19 @@ pub(crate) const TOOL: Operations = Operations {
         of_text("base64Encode", "The text's UTF-8 bytes in Base64.", base64_encode),
         of_text(
             "base64Decode",
-            "The text that Base64 stands for; standard or URL-safe, with or without padding.",
+            "The text decoded from Base64; standard or URL-safe, with or without padding.",
             base64_decode,
         ),
         of_text("urlEncode", "The text escaped as one part of a URL, like encodeURIComponent.", url_encode),
         of_text(
             "urlDecode",
-            "The text with its %XX escapes resolved, like decodeURIComponent; a plus sign stays one.",
+            "The text with its %XX escapes decoded, like decodeURIComponent; plus signs are unchanged.",
             url_decode,
         ),
         Operation {
             name: "hash",
             about: "The SHA-256 of the text's UTF-8 bytes, in hexadecimal.",
-            fields: || json!({"text": given(), "algorithm": {"enum": ["sha256"], "description": "The only one."}}),
+            fields: || json!({"text": source_field(), "algorithm": {"enum": ["sha256"], "description": "The only supported algorithm."}}),
             required: &["text"],
             run: |a| {
                 let digest = Sha256::digest(text_of(a, "text").as_bytes());
@@ -197,11 +196,11 @@ pub(crate) const TOOL: Operations = Operations {
         },
         Operation {
             name: "template",
-            about: "The template with each {{name}} or {{a.b.0}} replaced by that value. What is missing or \
-                    null leaves nothing; objects and lists are written as JSON; values are not templates.",
+            about: "The template with each {{name}} or {{a.b.0}} replaced by that value. Missing values and \
+                    null become empty text; objects and lists are written as JSON; values are not templates.",
             fields: || {
                 json!({
-                    "template": text_field(MOST_CHARACTERS, "The text with placeholders."),
+                    "template": text_field(MAX_CHARACTERS, "The text with placeholders."),
                     "values": {"type": "object", "description": "The values by name."},
                 })
             },
@@ -211,17 +210,17 @@ pub(crate) const TOOL: Operations = Operations {
     ],
 };
 
-fn given() -> Value {
-    text_field(MOST_CHARACTERS, "The text.")
+fn source_field() -> Value {
+    text_field(MAX_CHARACTERS, "The text.")
 }
 
-/// The fields of what looks for a pattern, and those beside them.
+/// Returns the fields of an operation with a pattern, and the additional ones.
 fn regex_fields(more: Value) -> Value {
     let about = "A regular expression with Unicode classes and named groups (?<name>…), without lookaround.";
     let mut fields = Map::from_iter([
-        ("text".to_owned(), text_field(LONGEST_SEARCHED, "The text.")),
+        ("text".to_owned(), text_field(MAX_SEARCHED, "The text.")),
         ("pattern".to_owned(), text_field(1000, about)),
-        ("ignoreCase".to_owned(), flag_field(false, "Take capital and small letters for the same.")),
+        ("ignoreCase".to_owned(), flag_field(false, "Ignore the difference between upper and lower case.")),
     ]);
     if let Value::Object(more) = more {
         fields.extend(more);
@@ -231,22 +230,22 @@ fn regex_fields(more: Value) -> Value {
 
 fn pad_fields() -> Value {
     json!({
-        "text": given(),
-        "length": integer_field(0..=1_000_000, "How many characters to reach; a text as long stays as it is."),
-        "fill": {"type": "string", "minLength": 1, "maxLength": 100, "default": " ", "description": "What to fill in."},
+        "text": source_field(),
+        "length": integer_field(0..=1_000_000, "The number of characters; a longer text is unchanged."),
+        "fill": {"type": "string", "minLength": 1, "maxLength": 100, "default": " ", "description": "The text to pad with."},
     })
 }
 
-/// An operation that needs the text and nothing else.
+/// Creates an operation whose only argument is the text.
 const fn of_text(
     name: &'static str,
     about: &'static str,
     run: fn(&Arguments) -> Result<Value, CallError>,
 ) -> Operation {
-    Operation { name, about, fields: || json!({"text": given()}), required: &["text"], run }
+    Operation { name, about, fields: || json!({"text": source_field()}), required: &["text"], run }
 }
 
-/// A text that is known to be no more than a few times as long as one that was given.
+/// Checks the size of a text that is at most a few times as long as a given one.
 fn limited(text: String) -> Result<Value, CallError> {
     fits_text(text.chars().count())?;
     Ok(text.into())
@@ -258,7 +257,7 @@ fn title(text: &str) -> String {
     for character in text.to_lowercase().chars() {
         if begins && character.is_alphanumeric() {
             begins = false;
-            // One small letter may have several capitals: ﬁ becomes Fi, not FI.
+            // One lower-case letter may have several capitals: ﬁ becomes Fi, not FI.
             let mut capitals = character.to_uppercase();
             titled.extend(capitals.next());
             titled.extend(capitals.flat_map(char::to_lowercase));
@@ -312,15 +311,15 @@ fn regex(a: &Arguments) -> Result<Regex, CallError> {
     let mut builder = RegexBuilder::new(text_of(a, "pattern"));
     builder.case_insensitive(flag_of(a, "ignoreCase", false)).size_limit(LARGEST_PATTERN);
     builder.build().map_err(|error| {
-        // The reason is the last line; those before it show the pattern again.
-        let told = error.to_string();
-        let reason = told.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        // The reason is the last line; the lines before it show the pattern.
+        let report = error.to_string();
+        let reason = report.lines().last().unwrap_or_default().trim_start_matches("error: ");
         failure(Message::new(&BAD_PATTERN).with("reason", reason))
     })
 }
 
 fn in_time(started: Instant) -> Result<(), CallError> {
-    if started.elapsed() < LONGEST_SEARCH {
+    if started.elapsed() < SEARCH_TIMEOUT {
         return Ok(());
     }
     Err(failure(Message::new(&TOO_SLOW)))
@@ -347,7 +346,7 @@ fn regex_replace(a: &Arguments) -> Result<Value, CallError> {
                 Piece::Text(text) => *text,
                 Piece::Group(group) => captures.get(*group).map_or("", |found| found.as_str()),
             };
-            // Four bytes are the longest character. An empty piece counts as well: it is work.
+            // A character has at most four bytes. An empty piece counts too, because it is work.
             bytes += piece.len().max(1);
             fits_text(bytes / 4)?;
             result.push_str(piece);
@@ -401,12 +400,12 @@ fn matches(a: &Arguments) -> Result<Value, CallError> {
             passed += grapheme.len();
             index += 1;
         }
-        found.push(shown(&captures, index, &names));
+        found.push(match_json(&captures, index, &names));
     }
     Ok(if all { found.into() } else { found.pop().unwrap_or_default() })
 }
 
-fn shown(captures: &Captures<'_>, index: usize, names: &[Option<&str>]) -> Value {
+fn match_json(captures: &Captures<'_>, index: usize, names: &[Option<&str>]) -> Value {
     let group = |number: usize| captures.get(number).map_or(Value::Null, |found| found.as_str().into());
     let groups: Vec<Value> = (1..captures.len()).map(group).collect();
     let named = names.iter().enumerate();
@@ -437,7 +436,7 @@ fn includes(a: &Arguments) -> Result<Value, CallError> {
     if !flag_of(a, "ignoreCase", false) {
         return Ok(text.contains(search).into());
     }
-    // By way of capitals ß is ss, and both of the Greek small sigmas are one.
+    // Via capitals, ß equals ss, and both Greek small sigmas are equal.
     let folded = |text: &str| -> String {
         text.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
     };

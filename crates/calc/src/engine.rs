@@ -1,4 +1,4 @@
-//! One QuickJS engine with mathjs in it, on the thread that made it.
+//! A QuickJS engine with mathjs, bound to the thread that created it.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,35 +9,35 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// CPU time for one expression.
-const TIME: Duration = Duration::from_secs(1);
+/// Maximum CPU time of one expression. The interrupt handler stops an infinite loop after it.
+const MAX_CPU_TIME: Duration = Duration::from_secs(1);
 
-/// CPU time for loading mathjs; a debug build on a busy machine is slow.
-const LOADING_TIME: Duration = Duration::from_secs(60);
+/// Maximum CPU time for loading mathjs. A debug build on a busy machine is slow.
+const MAX_LOADING_TIME: Duration = Duration::from_secs(60);
 
-/// For mathjs itself (about 9 MB) and one expression.
-const MEMORY: usize = 64 << 20;
+/// Maximum memory, for mathjs itself (about 9 MB) and one expression.
+const MAX_MEMORY: usize = 64 << 20;
 
-/// The thread's own stack must be larger: see `workers`.
-const STACK: usize = 4 << 20;
+/// Maximum stack of the engine. The thread's own stack must be larger: see `workers`.
+const MAX_STACK: usize = 4 << 20;
 
-/// After so many expressions a fresh engine takes over.
-const USES: u32 = 2000;
+/// Number of expressions after which the engine is replaced.
+const MAX_USES: u32 = 2000;
 
 const MATHJS: &str = include_str!(env!("HAFT_MATHJS_BUNDLE"));
-/// The glue's function; expressions have no way to the engine's globals.
+/// The function defined by the glue code. Expressions cannot access the engine's globals.
 const EVALUATE: &str = "haftEvaluate";
 
 const GLUE: &str = include_str!("glue.js");
 
-/// What came of one expression.
+/// The outcome of one expression.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum Evaluation {
     Value {
         result: Value,
         text: String,
     },
-    /// In mathjs's own words.
+    /// The error message of mathjs.
     Error(String),
     Limit(Limit),
 }
@@ -51,9 +51,9 @@ pub(crate) enum Limit {
     Size,
 }
 
-/// What the glue writes.
+/// The JSON output of the glue code.
 #[derive(Deserialize)]
-struct Written {
+struct GlueOutput {
     result: Option<Value>,
     text: Option<String>,
     error: Option<String>,
@@ -67,13 +67,13 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Loads mathjs, which takes a while. The error says why it could not.
+    /// Loads mathjs, which is slow. The error is the reason for a failure.
     pub(crate) fn load() -> Result<Self, String> {
         let plain = |error: rquickjs::Error| error.to_string();
         let runtime = Runtime::new().map_err(plain)?;
-        runtime.set_memory_limit(MEMORY);
-        runtime.set_max_stack_size(STACK);
-        let until = Rc::new(Cell::new(cpu_time() + LOADING_TIME));
+        runtime.set_memory_limit(MAX_MEMORY);
+        runtime.set_max_stack_size(MAX_STACK);
+        let until = Rc::new(Cell::new(cpu_time() + MAX_LOADING_TIME));
         let watched = until.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || cpu_time() > watched.get())));
         let context = Context::full(&runtime).map_err(plain)?;
@@ -81,42 +81,44 @@ impl Engine {
         Ok(Self { context, until, uses: 0 })
     }
 
-    /// Evaluates one expression. What it leaves behind, nobody else sees.
-    pub(crate) fn evaluate(&mut self, expression: &str) -> Answer {
+    /// Evaluates one expression, isolated from later ones.
+    pub(crate) fn evaluate(&mut self, expression: &str) -> Evaluation {
         self.uses += 1;
-        self.until.set(cpu_time() + TIME);
+        self.until.set(cpu_time() + MAX_CPU_TIME);
         let written = self.context.with(|ctx| -> Result<String, rquickjs::Error> {
             let evaluate: Function = ctx.globals().get(EVALUATE)?;
             let written = evaluate.call::<_, String>((expression,));
             if written.is_err() {
-                // What was thrown stays with the engine otherwise.
+                // Clear the exception, which would otherwise stay in the engine.
                 let _ = ctx.catch();
             }
             written
         });
         let over_time = cpu_time() > self.until.get();
-        match written.ok().and_then(|text| serde_json::from_str::<Written>(&text).ok()) {
-            Some(Written { limit: Some(limit), .. }) => {
-                self.uses = USES;
-                Answer::Limit(limit)
+        match written.ok().and_then(|text| serde_json::from_str::<GlueOutput>(&text).ok()) {
+            Some(GlueOutput { limit: Some(limit), .. }) => {
+                self.uses = MAX_USES;
+                Evaluation::Limit(limit)
             }
-            Some(Written { error: Some(words), .. }) => Answer::Error(words),
-            Some(Written { result: Some(result), text: Some(text), .. }) => Answer::Value { result, text },
-            // Interrupts and the last of memory cannot be caught in JavaScript.
+            Some(GlueOutput { error: Some(message), .. }) => Evaluation::Error(message),
+            Some(GlueOutput { result: Some(result), text: Some(text), .. }) => {
+                Evaluation::Value { result, text }
+            }
+            // JavaScript cannot catch interrupts and the final failure of an allocation.
             Some(_) | None => {
-                self.uses = USES;
-                Answer::Limit(if over_time { Limit::Time } else { Limit::Memory })
+                self.uses = MAX_USES;
+                Evaluation::Limit(if over_time { Limit::Time } else { Limit::Memory })
             }
         }
     }
 
-    /// Whether another one should take over.
+    /// Returns true if the engine should be replaced.
     pub(crate) fn is_worn(&self) -> bool {
-        self.uses >= USES
+        self.uses >= MAX_USES
     }
 }
 
-/// Runs mathjs's bundle and the glue, and keeps the one function that comes of them.
+/// Runs the mathjs bundle and the glue code, and stores the function that the glue code defines.
 fn install<'js>(ctx: &Ctx<'js>) -> Result<(), rquickjs::Error> {
     ctx.eval::<(), _>(MATHJS)?;
     let library: rquickjs::Value<'js> = ctx.globals().get("math")?;
@@ -125,7 +127,7 @@ fn install<'js>(ctx: &Ctx<'js>) -> Result<(), rquickjs::Error> {
     ctx.globals().set(EVALUATE, evaluate)
 }
 
-/// The CPU time of this thread: a busy machine takes nothing from an expression.
+/// Returns the CPU time of this thread, which does not depend on the load of the machine.
 fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
@@ -136,8 +138,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_engine_loads_and_answers() {
+    fn the_engine_loads_and_evaluates() {
         let mut engine = Engine::load().expect("loaded");
-        assert_eq!(engine.evaluate("1 + 1"), Answer::Value { result: 2.into(), text: "2".to_owned() });
+        assert_eq!(engine.evaluate("1 + 1"), Evaluation::Value { result: 2.into(), text: "2".to_owned() });
     }
 }

@@ -1,7 +1,7 @@
-//! The calculator: answers as mathjs `evaluate()` does, by running the real mathjs in an embedded QuickJS.
+//! The calculator: gives the results of mathjs `evaluate()`, by running mathjs in an embedded QuickJS.
 //!
-//! The engine has no files and no network, and hard limits on time, memory and
-//! depth. It is loaded when it is first used.
+//! The engine has no files and no network, and hard limits on time, memory and depth. It is loaded on first
+//! use.
 
 mod engine;
 mod queue;
@@ -15,7 +15,7 @@ use haft_core::{
 };
 use serde_json::{Value, json};
 
-use crate::engine::{Answer, Limit};
+use crate::engine::{Evaluation, Limit};
 use crate::workers::Workers;
 
 haft_core::templates! {
@@ -39,21 +39,21 @@ haft_core::templates! {
         "计算器无法启动";
 }
 
-/// Where the build put mathjs's package, for tests that ask the real one.
+/// Directory of the mathjs package at build time, for tests that run mathjs in Node.
 #[doc(hidden)]
 pub const MATHJS_DIR: &str = env!("HAFT_MATHJS_DIR");
 
-/// Every message of this crate.
+/// Returns all message templates of this crate.
 pub fn all_templates() -> Vec<&'static Template> {
     TEMPLATES.to_vec()
 }
 
-/// The built-in tool `calculator`. Making one costs nothing; the first call loads the engine.
+/// Returns the built-in tool `calculator`. Creating it is cheap; the first call loads the engine.
 pub fn calculator() -> Calculator {
     Calculator(Workers::default())
 }
 
-/// See [`calculator`].
+/// The built-in tool `calculator`. Created by [`calculator`].
 pub struct Calculator(Workers);
 
 impl Builtin for Calculator {
@@ -98,11 +98,11 @@ impl Builtin for Calculator {
         let expression = arguments.get("expression").and_then(Value::as_str).unwrap_or_default().to_owned();
         Box::pin(async move {
             match self.0.evaluate(context.space(), expression.clone()).await? {
-                Answer::Value { result, text } => {
+                Evaluation::Value { result, text } => {
                     Ok(json!({"expression": expression, "result": result, "text": text}).into())
                 }
-                Answer::Error(words) => Err(CallError::text(ErrorKind::Execution, words)),
-                Answer::Limit(limit) => {
+                Evaluation::Error(message) => Err(CallError::text(ErrorKind::Execution, message)),
+                Evaluation::Limit(limit) => {
                     let template = match limit {
                         Limit::Time => &TOO_LONG,
                         Limit::Memory => &TOO_LARGE,

@@ -1,9 +1,9 @@
-//! A bounded queue that is fair to spaces: they take turns, and none holds slots that another one needs.
+//! A bounded queue with fair scheduling: keys take turns, and a key cannot occupy all slots.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-/// Items that wait, each for a key. Keys take turns; the items of one key keep their order.
+/// A fair queue. Keys take turns; the items of one key stay in order.
 pub(crate) struct FairQueue<K, T> {
     by_key: HashMap<K, VecDeque<T>>,
     /// Keys with waiting items, the next one first.
@@ -14,19 +14,19 @@ pub(crate) struct FairQueue<K, T> {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Items of all keys.
+    /// Maximum number of items of all keys.
     pub(crate) total: usize,
-    /// Items of one key.
+    /// Maximum number of items of one key.
     pub(crate) per_key: usize,
 }
 
-/// What became of an item that was pushed.
+/// The outcome of pushing an item.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pushed<T> {
     Queued,
-    /// Queued in the slot of another key's newest item, which is given back.
+    /// Queued in the slot of another key's newest item, which is returned.
     Replaced(T),
-    /// There is no slot for the key; the item is given back.
+    /// Rejected, because there is no slot for the key; the item is returned.
     Refused(T),
 }
 
@@ -86,7 +86,7 @@ impl<K: Copy + Eq + Hash, T> FairQueue<K, T> {
         self.len >= self.limits.total
     }
 
-    /// Takes the newest item of the key that has most, if that is more than `least`.
+    /// Removes the newest item of the key with the most items, if it has more than `least`.
     fn take_from_longest(&mut self, least: usize) -> Option<T> {
         let (_, items) = self.by_key.iter_mut().max_by_key(|(_, items)| items.len())?;
         if items.len() <= least {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_take_turns_and_items_of_one_key_keep_their_order() {
+    fn keys_take_turns_and_items_of_one_key_stay_in_order() {
         let mut queue = queue();
         for (key, number) in [(1, 1), (1, 2), (1, 3), (2, 1), (3, 1), (3, 2)] {
             assert_eq!(push(&mut queue, key, number), Pushed::Queued);

@@ -1,4 +1,5 @@
-//! The threads that evaluate: started when needed, at most two, each with an engine of its own. Spaces take turns.
+//! The worker threads of the calculator: started on demand, at most two, each with its own engine. Spaces
+//! take turns.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,36 +8,36 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use haft_core::{CallError, ErrorKind, Message, SpaceId};
 use tokio::sync::oneshot;
 
-use crate::engine::{Answer, Engine};
+use crate::engine::{Engine, Evaluation};
 use crate::queue::{FairQueue, Limits, Pushed};
 use crate::{BROKEN, BUSY};
 
-/// Threads, and so engines of about 10 MB each.
-const MOST_WORKERS: usize = 2;
+/// Maximum number of threads. Each has an engine of about 10 MB.
+const MAX_WORKERS: usize = 2;
 
-/// Expressions that may wait for a thread, of all spaces and of one.
+/// Maximum number of waiting expressions, of all spaces and of one.
 const LIMITS: Limits = Limits { total: 256, per_key: 192 };
 
-/// QuickJS counts its own stack; the thread's must hold it with room to spare.
+/// Stack of a thread. QuickJS limits its own stack, which must fit with room to spare.
 const THREAD_STACK: usize = 16 << 20;
 
-/// An expression on its way to a thread.
+/// An expression in the queue.
 struct Job {
     expression: String,
-    reply: oneshot::Sender<Reply>,
-    counted: UnderWay,
+    reply: oneshot::Sender<JobResult>,
+    counted: JobCount,
 }
 
-/// What comes back for an expression.
-enum Reply {
-    Answer(Answer),
-    /// Another space needed its slot.
+/// The result of a job.
+enum JobResult {
+    Evaluated(Evaluation),
+    /// Removed from the queue in favor of another space.
     Displaced,
     /// The engine failed.
     Broken,
 }
 
-/// The pool. Costs nothing until it is used.
+/// The thread pool. Costs nothing until it is used.
 #[derive(Default)]
 pub(crate) struct Workers {
     jobs: OnceLock<Arc<Jobs>>,
@@ -45,45 +46,45 @@ pub(crate) struct Workers {
 struct Jobs {
     queue: Mutex<FairQueue<SpaceId, Job>>,
     is_pushed: Condvar,
-    /// The pool is gone, and its threads end.
+    /// Set when the pool is dropped, so that its threads end.
     is_closed: AtomicBool,
-    /// How many threads there are.
+    /// Number of started threads.
     started: Mutex<usize>,
-    /// How many expressions are waiting or at work.
-    under_way: Arc<AtomicUsize>,
+    /// Number of expressions that wait or are evaluated.
+    pending: Arc<AtomicUsize>,
 }
 
-/// Counts one expression for as long as it lives.
-struct UnderWay(Arc<AtomicUsize>);
+/// Counts one expression until it is dropped.
+struct JobCount(Arc<AtomicUsize>);
 
-impl UnderWay {
-    fn begin(count: &Arc<AtomicUsize>) -> Self {
+impl JobCount {
+    fn increment(count: &Arc<AtomicUsize>) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
         Self(count.clone())
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for JobCount {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Workers {
-    pub(crate) async fn evaluate(&self, space: SpaceId, expression: String) -> Result<Answer, CallError> {
+    pub(crate) async fn evaluate(&self, space: SpaceId, expression: String) -> Result<Evaluation, CallError> {
         let broken = || CallError::new(ErrorKind::Internal, Message::new(&BROKEN));
         let busy = || CallError::new(ErrorKind::Overloaded, Message::new(&BUSY)).that_did_nothing();
         let jobs = self.jobs.get_or_init(|| Arc::new(Jobs::new()));
-        let counted = UnderWay::begin(&jobs.under_way);
+        let counted = JobCount::increment(&jobs.pending);
         jobs.start_one_more_if_needed().map_err(|error| broken().caused_by(error))?;
-        let (reply, answer) = oneshot::channel();
+        let (reply, result) = oneshot::channel();
         if !jobs.push(space, Job { expression, reply, counted }) {
             return Err(busy());
         }
-        match answer.await {
-            Ok(Reply::Answer(answer)) => Ok(answer),
-            Ok(Reply::Displaced) => Err(busy()),
-            Ok(Reply::Broken) | Err(_) => Err(broken()),
+        match result.await {
+            Ok(JobResult::Evaluated(evaluation)) => Ok(evaluation),
+            Ok(JobResult::Displaced) => Err(busy()),
+            Ok(JobResult::Broken) | Err(_) => Err(broken()),
         }
     }
 }
@@ -91,7 +92,7 @@ impl Workers {
 impl Drop for Workers {
     fn drop(&mut self) {
         if let Some(jobs) = self.jobs.get() {
-            // Under the lock, so that no thread begins to wait in between.
+            // Under the lock, so that no thread misses the notification before it waits.
             let _queue = lock(&jobs.queue);
             jobs.is_closed.store(true, Ordering::Relaxed);
             jobs.is_pushed.notify_all();
@@ -106,11 +107,11 @@ impl Jobs {
             is_pushed: Condvar::new(),
             is_closed: AtomicBool::new(false),
             started: Mutex::new(0),
-            under_way: Arc::default(),
+            pending: Arc::default(),
         }
     }
 
-    /// Queues an expression; false when its space has no slot left.
+    /// Queues an expression. Returns false if its space has no slot left.
     fn push(&self, space: SpaceId, job: Job) -> bool {
         let mut queue = lock(&self.queue);
         if queue.is_full() {
@@ -122,15 +123,15 @@ impl Jobs {
             Pushed::Refused(_) => return false,
             Pushed::Queued => {}
             Pushed::Replaced(job) => {
-                // The caller may have gone meanwhile.
-                let _ = job.reply.send(Reply::Displaced);
+                // The caller may have disconnected.
+                let _ = job.reply.send(JobResult::Displaced);
             }
         }
         self.is_pushed.notify_one();
         true
     }
 
-    /// Waits for the next expression; none when the pool is gone.
+    /// Waits for the next expression. Returns `None` when the pool is dropped.
     fn pop(&self) -> Option<Job> {
         let mut queue = lock(&self.queue);
         loop {
@@ -144,19 +145,17 @@ impl Jobs {
         }
     }
 
-    /// A second thread is worth its memory only once there is more than one expression.
+    /// Starts a thread if there are more expressions than threads. Each thread costs memory.
     fn start_one_more_if_needed(self: &Arc<Self>) -> std::io::Result<()> {
         let mut started = lock(&self.started);
-        if *started >= MOST_WORKERS || self.under_way.load(Ordering::Relaxed) <= *started {
+        if *started >= MAX_WORKERS || self.pending.load(Ordering::Relaxed) <= *started {
             return Ok(());
         }
         let jobs = self.clone();
         std::thread::Builder::new().name("calculator".to_owned()).stack_size(THREAD_STACK).spawn(
             move || {
                 while catch_unwind(AssertUnwindSafe(|| work(&jobs))).is_err() {
-                    tracing::error!(
-                        "A thread of the calculator panicked, and goes on with the next expression"
-                    );
+                    tracing::error!("A calculator thread panicked and continues with the next expression");
                 }
             },
         )?;
@@ -169,39 +168,40 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Evaluates until the pool is gone.
+/// Evaluates expressions until the pool is dropped.
 fn work(jobs: &Jobs) {
     let mut engine: Option<Engine> = None;
     while let Some(job) = jobs.pop() {
-        // Nobody waits for the answer any more.
+        // The caller has disconnected.
         if job.reply.is_closed() {
             continue;
         }
-        let kept = engine.take().filter(|engine| !engine.is_worn());
-        // A panic costs one answer and one engine, never the thread.
+        let reusable = engine.take().filter(|engine| !engine.is_worn());
+        // A panic loses one result and one engine, but not the thread.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let mut ready = kept.map_or_else(Engine::load, Ok)?;
-            let answer = ready.evaluate(&job.expression);
-            Ok::<_, String>((ready, answer))
+            let mut ready = reusable.map_or_else(Engine::load, Ok)?;
+            let evaluation = ready.evaluate(&job.expression);
+            Ok::<_, String>((ready, evaluation))
         }));
-        let answer = match outcome {
-            Ok(Ok((ready, answer))) => {
+        let result = match outcome {
+            Ok(Ok((ready, evaluation))) => {
                 engine = Some(ready);
-                Reply::Answer(answer)
+                JobResult::Evaluated(evaluation)
             }
             Ok(Err(error)) => {
                 tracing::error!(error, "The calculator's engine could not be loaded");
-                Reply::Broken
+                JobResult::Broken
             }
             Err(_) => {
                 tracing::error!("The calculator's engine panicked");
-                Reply::Broken
+                JobResult::Broken
             }
         };
         let Job { reply, counted, .. } = job;
-        // Counted as done before the caller hears of it, who may send the next one at once.
+        // Decremented before the caller receives the result, because it may send the next expression
+        // immediately.
         drop(counted);
-        // The caller may have gone meanwhile.
-        let _ = reply.send(answer);
+        // The caller may have disconnected.
+        let _ = reply.send(result);
     }
 }

@@ -1,20 +1,21 @@
-//! The files of the console, as `web/` was built. How they are sent is the server's business.
+//! The files of the web console, embedded at compile time from `web/dist`. The server decides how to serve
+//! them.
 
 /// One file of the console.
 #[derive(Debug)]
 pub struct File {
-    /// Below the root, as in `assets/index-1a2b.js`.
+    /// Path relative to the root, such as `assets/index-1a2b.js`.
     pub path: &'static str,
     pub bytes: &'static [u8],
-    /// The same, compressed, where that makes it smaller.
+    /// The Brotli-compressed content. `None` if compression does not make the file smaller.
     pub brotli: Option<&'static [u8]>,
 }
 
-/// Every file; none when the console was not built before this was compiled.
+/// All files of the console. Empty if the console had not been built when this crate was compiled.
 pub const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// The page that all addresses of the console show.
+/// The page that is served for all console URLs; the console routes on the client.
 pub const PAGE: &str = "index.html";
 
-/// Files in this folder are named after what they hold: the same name is the same file for ever.
+/// Files below this prefix have a content hash in their name, so clients may cache them forever.
 pub const FOR_EVER: &str = "assets/";

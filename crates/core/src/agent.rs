@@ -1,4 +1,4 @@
-//! What an agent is: a model with instructions, and the tools bound to it. Nothing here talks to a model.
+//! Agents: a model with instructions, and the tools bound to it. Nothing here calls a model.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::{
     Violation,
 };
 
-/// An agent as somebody defined it, with its bindings: one thing, with one version.
+/// The definition of an agent with its bindings, versioned as a whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSpec {
@@ -22,7 +22,7 @@ pub struct AgentSpec {
     pub system_prompt: String,
     #[serde(default = "yes")]
     pub is_active: bool,
-    /// The caller's language when absent.
+    /// `None` stands for the caller's language.
     #[serde(default)]
     pub locale: Option<Locale>,
     #[serde(default)]
@@ -31,25 +31,25 @@ pub struct AgentSpec {
     pub bindings: Vec<AgentBinding>,
 }
 
-/// Which model an agent asks, and how.
+/// The model of an agent, its parameters, and the limits of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentConfig {
-    /// The default provider when absent.
+    /// `None` stands for the default provider.
     pub provider: Option<String>,
-    /// The provider's first model when absent.
+    /// `None` stands for the provider's first model.
     pub model: Option<String>,
     pub temperature: Option<f64>,
     pub max_tokens: Option<u32>,
     pub max_steps: u32,
-    /// Calls of one turn.
+    /// Maximum number of calls per turn.
     pub max_calls: u32,
-    /// How long one turn may work, without what it waits for.
+    /// Maximum working time of a turn, without the time it is suspended.
     pub max_seconds: u64,
-    /// What one turn may read and write in all.
+    /// Maximum number of input and output tokens of a turn.
     pub max_total_tokens: u64,
     pub parallel_tool_calls: bool,
-    /// As the model's API takes it.
+    /// In the form that the model's API accepts.
     pub tool_choice: Option<Value>,
     /// Further options of the model, in OpenAI's spelling.
     #[serde(skip_serializing_if = "ModelOptions::is_empty")]
@@ -76,18 +76,18 @@ impl Default for AgentConfig {
     }
 }
 
-/// What happens when a task of an agent ends.
+/// The reaction of an agent when one of its tasks ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Resume {
-    /// The agent takes a turn at once.
+    /// The agent starts a turn immediately.
     #[default]
     Auto,
     /// The agent waits for the user's next message.
     Manual,
 }
 
-/// How one agent uses one tool, as it is written down.
+/// The definition of how one agent uses one tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentBinding {
@@ -96,10 +96,10 @@ pub struct AgentBinding {
     pub pinned_version: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
-    /// Of `policy` ask: only when this holds.
+    /// With `policy` ask: approval is required only if this condition holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_when: Option<String>,
-    /// Smaller first.
+    /// Bindings are ordered by ascending value.
     #[serde(default)]
     pub sort_order: i64,
     #[serde(default)]
@@ -110,7 +110,7 @@ pub struct AgentBinding {
     pub is_enabled: bool,
 }
 
-/// What a binding says in place of the tool's definition.
+/// Settings of a binding that override the tool's definition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Overrides {
@@ -129,7 +129,8 @@ fn yes() -> bool {
 }
 
 impl AgentSpec {
-    /// An agent with nothing but a name.
+    /// Creates the definition of an active agent without instructions or tools, with the default configuration.
+    /// Does not validate the name.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -143,7 +144,7 @@ impl AgentSpec {
         }
     }
 
-    /// The short form of the bindings, in their order.
+    /// Returns the ids of the bound tools, in the order of the bindings.
     pub fn tool_ids(&self) -> Vec<&ToolId> {
         let mut bindings: Vec<&AgentBinding> = self.bindings.iter().collect();
         bindings.sort_by_key(|binding| binding.sort_order);
@@ -152,7 +153,7 @@ impl AgentSpec {
 }
 
 impl AgentBinding {
-    /// A binding that adds nothing.
+    /// Creates a binding without overrides.
     pub fn new(tool_id: ToolId) -> Self {
         Self {
             tool_id,
@@ -166,7 +167,7 @@ impl AgentBinding {
         }
     }
 
-    /// The part of it that a call needs.
+    /// Returns the part that a call needs.
     pub fn to_binding(&self) -> Result<Binding, Violation> {
         let policy = PolicyRule::read(self.policy, self.ask_when.as_deref())?;
         Ok(Binding {
@@ -201,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_said_has_its_default() {
+    fn absent_fields_have_their_defaults() {
         let spec: AgentSpec =
             serde_json::from_value(json!({"name": "clerk", "bindings": [{"toolId": "calculator"}]}))
                 .expect("an agent");

@@ -1,6 +1,6 @@
-//! What an alert is: a metric held against a number, and its steps from calm to firing and back.
+//! Alerts: compare a metric with a threshold, and track the transitions from calm to firing and back.
 //!
-//! Nothing here measures anything or tells anybody.
+//! Nothing here measures metrics or sends notifications.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -10,106 +10,108 @@ use crate::id::AlertId;
 use crate::mask::MASKED;
 use crate::{SpaceId, ToolId, UserId};
 
-/// Up to here every whole number is one that JSON's readers know apart from its neighbours.
+/// Below this limit, JSON readers represent every integer exactly.
 const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// An alert as somebody wrote it down.
+/// The definition of an alert.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AlertSpec {
-    /// For people; several may have the same.
+    /// For display; not unique.
     #[serde(default)]
     pub name: Option<String>,
     pub metric: Metric,
-    /// The whole space when absent.
+    /// `None` stands for the whole space.
     #[serde(default)]
     pub tool: Option<ToolId>,
-    /// It fires when the value is greater than this …
+    /// The alert fires when the value is greater than this …
     pub above: f64,
-    /// … and was so at every check for this long.
+    /// … at every check for this many seconds.
     #[serde(default)]
     pub for_seconds: u32,
-    /// Who is told by HTTP. Its path and query may be a credential.
+    /// The URL that is notified. Its path and query may contain a credential.
     #[serde(default)]
     pub webhook: Option<String>,
 }
 
-/// What is measured.
+/// The measured quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Metric {
     /// The share of calls that failed, from 0 to 1.
     ErrorRate,
-    /// The time that 95 of 100 calls stay within, in milliseconds.
+    /// The 95th percentile of call durations, in milliseconds.
     P95,
-    /// How many circuits are open.
+    /// The number of open circuits.
     CircuitOpen,
-    /// How many runs wait.
+    /// The number of waiting runs.
     QueueDepth,
-    /// How many runs were given up.
+    /// The number of runs that were given up.
     DeadLetters,
 }
 
-/// An alert of a space, and how it stands.
+/// An alert of a space with its evaluation state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alert {
     pub id: AlertId,
     pub space_id: SpaceId,
-    /// Who made it.
+    /// The user who created it.
     pub owner_id: Option<UserId>,
     pub spec: AlertSpec,
     pub version: u64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    pub standing: Standing,
+    pub standing: AlertEvaluation,
 }
 
-/// What watching over an alert has come to.
+/// The evaluation state of an alert.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Standing {
-    /// Grows with every step, so that of several who take one at the same time the first wins.
+pub struct AlertEvaluation {
+    /// Incremented by every transition. Used for optimistic locking: of concurrent transitions only the first
+    /// is stored.
     pub step: u64,
-    /// How often it fired and resolved, both counted: odd while it fires.
+    /// Number of times the alert fired or resolved: odd while it fires.
     pub turns: u64,
-    /// The last of these that somebody set out to tell.
+    /// The last of these for which a notification was claimed.
     pub told: u64,
     pub above_since: Option<Timestamp>,
-    /// When any process last saw the value above; kept where each sees another value.
+    /// When any process last measured a value above the threshold. Used if each process measures a different
+    /// value.
     pub seen_above_at: Option<Timestamp>,
-    /// What the value was when the state changed last.
+    /// The value at the last change of state.
     pub value: Option<f64>,
     pub fired_at: Option<Timestamp>,
     pub resolved_at: Option<Timestamp>,
-    /// Why the webhook could not be told; none when it was.
+    /// Why the webhook could not be notified; `None` if it was.
     pub webhook_error: Option<String>,
 }
 
-/// How an alert stands, in a word.
+/// The state of an alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AlertState {
     #[serde(rename = "ok")]
     Calm,
-    /// Above, and not for long enough yet.
+    /// Above the threshold, but not for long enough.
     Pending,
     Firing,
 }
 
-/// From one way to stand to another.
+/// A transition between states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// Above now, and not for long enough yet.
+pub enum AlertTransition {
+    /// Rose above the threshold, but not for long enough.
     Rise,
-    /// Still above, which other processes cannot see.
+    /// Still above the threshold, as measured by this process only.
     Hold,
-    /// No longer above, before it fired.
+    /// Fell below the threshold before the alert fired.
     Fall,
     Fire,
     Resolve,
 }
 
 impl Metric {
-    /// The word for it, as JSON has it.
+    /// Returns the name used in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ErrorRate => "errorRate",
@@ -120,7 +122,7 @@ impl Metric {
         }
     }
 
-    /// Whether each process knows a part of it that the others do not.
+    /// Returns true if each process measures its own value.
     pub fn is_of_one_process(self) -> bool {
         match self {
             Self::CircuitOpen => true,
@@ -130,17 +132,17 @@ impl Metric {
 }
 
 impl AlertSpec {
-    /// What it is called: its name, or else what it measures.
+    /// Returns the name, or the metric if the alert has no name.
     pub fn title(&self) -> &str {
         self.name.as_deref().unwrap_or(self.metric.as_str())
     }
 
-    /// Whether another asks the same question, so that what was seen for the one holds for the other.
-    pub fn asks_the_same(&self, other: &Self) -> bool {
+    /// Returns true if both alerts have the same condition, so that one measurement serves both.
+    pub fn has_same_condition(&self, other: &Self) -> bool {
         self.metric == other.metric && self.tool == other.tool && self.above == other.above
     }
 
-    /// Where the webhook leads, without what may be a credential.
+    /// Returns the webhook's origin, with the path and query masked.
     pub fn masked_webhook(&self) -> Option<String> {
         let webhook = self.webhook.as_deref()?;
         let host = webhook.find("://").map_or(0, |at| at + 3);
@@ -165,7 +167,7 @@ impl Alert {
         }
     }
 
-    /// When that state began; none when it was never another.
+    /// Returns when the current state began. Returns `None` if there was never another one.
     pub fn since(&self) -> Option<Timestamp> {
         match self.state() {
             AlertState::Calm => self.standing.resolved_at,
@@ -174,15 +176,20 @@ impl Alert {
         }
     }
 
-    /// Whether there is something to tell that is not what was told last.
-    pub fn is_news(&self) -> bool {
+    /// Returns true if the state differs from the last notification.
+    pub fn needs_notification(&self) -> bool {
         self.standing.turns.saturating_sub(self.standing.told) % 2 == 1
     }
 
-    /// The step that a value asks for, if any. No value is not above. Where others may see what we do
-    /// not, what they saw holds for as long as `patience`; where nobody else looks, that is zero.
-    pub fn next_step(&self, value: Option<f64>, now: Timestamp, patience: SignedDuration) -> Option<Step> {
-        let Standing { above_since, seen_above_at, .. } = &self.standing;
+    /// Returns the transition for a measured value, if there is one. A missing value counts as not above. If
+    /// other processes measure other values, theirs count for `patience`; otherwise `patience` is zero.
+    pub fn next_step(
+        &self,
+        value: Option<f64>,
+        now: Timestamp,
+        patience: SignedDuration,
+    ) -> Option<AlertTransition> {
+        let AlertEvaluation { above_since, seen_above_at, .. } = &self.standing;
         let has_others = patience > SignedDuration::ZERO;
         let seen_before = seen_above_at.map(|seen| now.duration_since(seen));
         if value.is_some_and(|value| value > self.spec.above) {
@@ -190,9 +197,9 @@ impl Alert {
             let is_due = now.duration_since(above_since.unwrap_or(now)) >= least;
             let holds = has_others && seen_before.is_none_or(|ago| ago >= patience / 3);
             return match self.state() {
-                AlertState::Calm | AlertState::Pending if is_due => Some(Step::Fire),
-                AlertState::Calm => Some(Step::Rise),
-                AlertState::Pending | AlertState::Firing => holds.then_some(Step::Hold),
+                AlertState::Calm | AlertState::Pending if is_due => Some(AlertTransition::Fire),
+                AlertState::Calm => Some(AlertTransition::Rise),
+                AlertState::Pending | AlertState::Firing => holds.then_some(AlertTransition::Hold),
             };
         }
         if has_others && seen_before.is_some_and(|ago| ago < patience) {
@@ -200,46 +207,46 @@ impl Alert {
         }
         match self.state() {
             AlertState::Calm => None,
-            AlertState::Pending => Some(Step::Fall),
-            AlertState::Firing => Some(Step::Resolve),
+            AlertState::Pending => Some(AlertTransition::Fall),
+            AlertState::Firing => Some(AlertTransition::Resolve),
         }
     }
 
-    /// How it stands after a step.
+    /// Returns the alert after a transition.
     #[must_use]
-    pub fn after(&self, step: Step, value: Option<f64>, at: Timestamp) -> Self {
+    pub fn apply(&self, step: AlertTransition, value: Option<f64>, at: Timestamp) -> Self {
         let mut after = self.clone();
         let standing = &mut after.standing;
         standing.step += 1;
         match step {
-            Step::Rise | Step::Hold | Step::Fire => {
+            AlertTransition::Rise | AlertTransition::Hold | AlertTransition::Fire => {
                 standing.above_since.get_or_insert(at);
                 standing.seen_above_at = Some(at);
             }
-            Step::Fall | Step::Resolve => {
+            AlertTransition::Fall | AlertTransition::Resolve => {
                 standing.above_since = None;
                 standing.seen_above_at = None;
             }
         }
         match step {
-            Step::Fire => {
+            AlertTransition::Fire => {
                 standing.turns += 1;
                 standing.fired_at = Some(at);
             }
-            Step::Resolve => {
+            AlertTransition::Resolve => {
                 standing.turns += 1;
                 standing.resolved_at = Some(at);
             }
-            Step::Rise | Step::Hold | Step::Fall => {}
+            AlertTransition::Rise | AlertTransition::Hold | AlertTransition::Fall => {}
         }
-        if step != Step::Hold {
+        if step != AlertTransition::Hold {
             standing.value = value;
         }
         after
     }
 }
 
-/// A number as JSON shows it: one without a fraction is written without one.
+/// Returns a number as JSON; integers are written without a fraction.
 pub fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < LARGEST_WHOLE { json!(value as i64) } else { json!(value) }
 }
@@ -253,11 +260,11 @@ mod tests {
     const ALONE: SignedDuration = SignedDuration::ZERO;
     const WITH_OTHERS: SignedDuration = SignedDuration::from_secs(15);
 
-    fn at(seconds: i64) -> Timestamp {
+    fn seconds_at(seconds: i64) -> Timestamp {
         Timestamp::from_second(1_000_000 + seconds).expect("an instant")
     }
 
-    /// Fires above 10, after so many seconds.
+    /// Fires above 10, after this many seconds.
     fn alert(for_seconds: u32) -> Alert {
         let spec = AlertSpec {
             name: None,
@@ -273,20 +280,20 @@ mod tests {
             owner_id: None,
             spec,
             version: 1,
-            created_at: at(0),
-            updated_at: at(0),
-            standing: Standing::default(),
+            created_at: seconds_at(0),
+            updated_at: seconds_at(0),
+            standing: AlertEvaluation::default(),
         }
     }
 
-    /// The steps that values ask for, one value a second.
-    fn steps(mut alert: Alert, values: &[Option<f64>]) -> (Vec<Option<Step>>, Alert) {
+    /// The transitions for a sequence of values, one value per second.
+    fn steps(mut alert: Alert, values: &[Option<f64>]) -> (Vec<Option<AlertTransition>>, Alert) {
         let mut steps = Vec::new();
         for (second, value) in values.iter().enumerate() {
-            let now = at(i64::try_from(second).expect("few"));
+            let now = seconds_at(i64::try_from(second).expect("few"));
             let step = alert.next_step(*value, now, ALONE);
             if let Some(step) = step {
-                alert = alert.after(step, *value, now);
+                alert = alert.apply(step, *value, now);
             }
             steps.push(step);
         }
@@ -297,54 +304,54 @@ mod tests {
     fn it_fires_once_and_resolves_once() {
         let (steps, alert) =
             steps(alert(0), &[None, Some(10.0), Some(11.0), Some(12.0), Some(10.0), None, Some(20.0)]);
-        use Step::{Fire, Resolve};
+        use AlertTransition::{Fire, Resolve};
         assert_eq!(steps, [None, None, Some(Fire), None, Some(Resolve), None, Some(Fire)]);
         assert_eq!((alert.standing.turns, alert.state()), (3, AlertState::Firing));
-        assert_eq!((alert.since(), alert.standing.resolved_at), (Some(at(6)), Some(at(4))));
+        assert_eq!((alert.since(), alert.standing.resolved_at), (Some(seconds_at(6)), Some(seconds_at(4))));
         assert_eq!(alert.standing.value, Some(20.0));
     }
 
     #[test]
-    fn it_waits_for_as_long_as_it_shall_and_begins_anew_when_the_value_falls() {
+    fn it_waits_for_its_duration_and_starts_over_when_the_value_falls() {
         let high = Some(11.0);
         let (seen, fired) = steps(alert(2), &[high, high, None, high, high, high]);
-        use Step::{Fall, Fire, Rise};
+        use AlertTransition::{Fall, Fire, Rise};
         assert_eq!(seen, [Some(Rise), None, Some(Fall), Some(Rise), None, Some(Fire)]);
-        assert_eq!(fired.since(), Some(at(5)));
+        assert_eq!(fired.since(), Some(seconds_at(5)));
         let (_, pending) = steps(alert(2), &[high]);
-        assert_eq!((pending.state(), pending.since()), (AlertState::Pending, Some(at(0))));
+        assert_eq!((pending.state(), pending.since()), (AlertState::Pending, Some(seconds_at(0))));
         let (_, calm) = steps(alert(2), &[high, None]);
         assert_eq!((calm.state(), calm.since(), calm.standing.turns), (AlertState::Calm, None, 0));
     }
 
     #[test]
-    fn what_another_process_saw_holds_for_a_while() {
-        let fired = alert(0).after(Step::Fire, Some(11.0), at(0));
-        assert_eq!(fired.next_step(Some(0.0), at(14), WITH_OTHERS), None, "another may still see it");
-        assert_eq!(fired.next_step(Some(0.0), at(15), WITH_OTHERS), Some(Step::Resolve));
-        assert_eq!(fired.next_step(Some(0.0), at(1), ALONE), Some(Step::Resolve));
-        assert_eq!(fired.next_step(Some(11.0), at(4), WITH_OTHERS), None);
-        assert_eq!(fired.next_step(Some(11.0), at(5), WITH_OTHERS), Some(Step::Hold));
-        assert_eq!(fired.next_step(Some(11.0), at(5), ALONE), None);
-        let held = fired.after(Step::Hold, Some(12.0), at(5));
-        assert_eq!(held.next_step(Some(0.0), at(19), WITH_OTHERS), None);
-        assert_eq!((held.standing.value, held.since()), (Some(11.0), Some(at(0))));
+    fn a_value_measured_by_another_process_counts_for_a_while() {
+        let fired = alert(0).apply(AlertTransition::Fire, Some(11.0), seconds_at(0));
+        assert_eq!(fired.next_step(Some(0.0), seconds_at(14), WITH_OTHERS), None, "another may still see it");
+        assert_eq!(fired.next_step(Some(0.0), seconds_at(15), WITH_OTHERS), Some(AlertTransition::Resolve));
+        assert_eq!(fired.next_step(Some(0.0), seconds_at(1), ALONE), Some(AlertTransition::Resolve));
+        assert_eq!(fired.next_step(Some(11.0), seconds_at(4), WITH_OTHERS), None);
+        assert_eq!(fired.next_step(Some(11.0), seconds_at(5), WITH_OTHERS), Some(AlertTransition::Hold));
+        assert_eq!(fired.next_step(Some(11.0), seconds_at(5), ALONE), None);
+        let held = fired.apply(AlertTransition::Hold, Some(12.0), seconds_at(5));
+        assert_eq!(held.next_step(Some(0.0), seconds_at(19), WITH_OTHERS), None);
+        assert_eq!((held.standing.value, held.since()), (Some(11.0), Some(seconds_at(0))));
     }
 
     #[test]
-    fn what_was_told_last_is_no_news() {
-        let mut alert = alert(0).after(Step::Fire, None, at(0));
-        assert!(alert.is_news());
+    fn the_last_notified_state_is_not_notified_again() {
+        let mut alert = alert(0).apply(AlertTransition::Fire, None, seconds_at(0));
+        assert!(alert.needs_notification());
         alert.standing.told = 1;
-        assert!(!alert.is_news());
-        alert = alert.after(Step::Resolve, None, at(1));
-        assert!(alert.is_news());
-        alert = alert.after(Step::Fire, None, at(2));
-        assert!(!alert.is_news(), "that it fires was told, and that it did not is past");
+        assert!(!alert.needs_notification());
+        alert = alert.apply(AlertTransition::Resolve, None, seconds_at(1));
+        assert!(alert.needs_notification());
+        alert = alert.apply(AlertTransition::Fire, None, seconds_at(2));
+        assert!(!alert.needs_notification(), "the firing state was notified already");
     }
 
     #[test]
-    fn a_masked_webhook_shows_where_it_leads() {
+    fn a_masked_webhook_shows_its_origin() {
         let masked = |webhook: &str| {
             let spec = AlertSpec { webhook: Some(webhook.to_owned()), ..alert(0).spec };
             spec.masked_webhook().expect("a webhook")

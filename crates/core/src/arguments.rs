@@ -1,21 +1,21 @@
-//! Arguments that fit their tool's schema. Only [`crate::ToolSchema::admit`] makes them.
+//! Arguments that conform to their tool's schema. Only [`crate::ToolSchema::admit`] creates them.
 
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Checked arguments: always an object, and valid against the schema they were checked with. Cheap to clone.
+/// Validated arguments: always an object that conforms to its schema. Cheap to clone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arguments(Arc<Value>);
 
 impl Arguments {
-    /// The caller has validated `object`.
+    /// Wraps `object`, which the caller has validated.
     pub(crate) fn checked(object: Value) -> Self {
         Self(Arc::new(object))
     }
 
-    /// No arguments at all, for what is asked of a tool outside of any call.
+    /// Creates empty arguments, for queries about a tool outside of a call.
     pub fn none() -> Self {
         Self(Arc::new(Value::Object(serde_json::Map::new())))
     }
@@ -28,12 +28,12 @@ impl Arguments {
         &self.0
     }
 
-    /// The same value, kept for as long as anyone needs it.
+    /// Returns the value without copying it.
     pub fn shared(&self) -> Arc<Value> {
         self.0.clone()
     }
 
-    /// Reads them as a Rust type.
+    /// Deserializes the arguments as a Rust type.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         T::deserialize(self.as_value())
     }

@@ -1,6 +1,6 @@
-//! Files that are kept: what is known of one, what it may be called, and the seam by which calls read it.
+//! Artifacts: uploaded files, their metadata and names, and the trait by which calls read them.
 //!
-//! Where their bytes are is decided elsewhere; nothing here does I/O.
+//! Storage is implemented elsewhere; nothing here does I/O.
 
 use std::borrow::Cow;
 
@@ -26,49 +26,50 @@ crate::templates! {
         "{name} 有 {size} 字节，超过此处可读取的 {most} 字节";
 }
 
-/// How a reference begins.
+/// Prefix of a reference.
 pub const SCHEME: &str = "artifact://";
 
-/// Where files are, under every address of ours.
+/// Path of files under every address of the server.
 pub const PATH: &str = "/api/artifacts/";
 
-/// The parameter of a link that holds its signature.
+/// The query parameter of a link that contains its signature.
 pub const SIGNATURE: &str = "sig";
 
-/// How a signature begins in a link.
+/// Prefix of a signature in a link.
 const SIGNED: &str = "sig=";
 
-/// The largest file, in bytes.
+/// Maximum size of a file in bytes.
 pub const LARGEST: u64 = 32 << 20;
 
-/// What a file is when nobody said it.
+/// The media type of a file without a declared one.
 pub const UNKNOWN_TYPE: &str = "application/octet-stream";
 
-/// The longest name, in characters.
+/// Maximum length of a name, in characters.
 const LONGEST_NAME: usize = 255;
 
-/// The longest media type, in bytes.
+/// Maximum length of a media type, in bytes.
 const LONGEST_TYPE: usize = 255;
 
-/// So much of an id that is none is shown.
-const LONGEST_SHOWN: usize = 64;
+/// Maximum length of an invalid id in a message, in characters.
+const MAX_ID_IN_MESSAGE: usize = 64;
 
-/// A file that is kept, without its bytes.
+/// A stored file, without its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact {
     pub id: ArtifactId,
     pub space_id: SpaceId,
-    /// Nobody else sees it.
+    /// The only user who may read it.
     pub owner_id: UserId,
     pub name: String,
-    /// As whoever brought it said; its bytes may be anything.
+    /// The type declared by the uploader; the bytes may be anything.
     pub media_type: String,
     pub size: u64,
     pub sha256: [u8; 32],
     pub created_at: Timestamp,
 }
 
-/// The name and the type of a file that is to be kept, both fit for a header.
+/// The sanitized name and media type of a file to upload, without its bytes. The name is Unicode and must be
+/// percent-encoded in a header. The media type is valid in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewArtifact {
     name: String,
@@ -76,7 +77,8 @@ pub struct NewArtifact {
 }
 
 impl NewArtifact {
-    /// Takes what a client says. Directories and characters that cannot be seen are left out of the name.
+    /// Sanitizes a name and media type from a client. Removes directories and invisible characters from the
+    /// name.
     pub fn new(name: &str, media_type: &str) -> Result<Self, CallError> {
         let name = file_name(name);
         if name.chars().count() > LONGEST_NAME {
@@ -96,7 +98,7 @@ impl NewArtifact {
     }
 }
 
-/// The last part of a path, on whatever system it was written.
+/// Returns the last segment of a path, with slashes of any system.
 fn file_name(written: &str) -> String {
     let last = written.rsplit(['/', '\\']).next().unwrap_or_default();
     let seen: String = last.chars().filter(|character| !is_unseen(*character)).collect();
@@ -106,7 +108,8 @@ fn file_name(written: &str) -> String {
     }
 }
 
-/// Controls, and marks that make a text read otherwise than it is written: `exe.txt` may be `txt.exe`.
+/// Returns true for control characters, and for marks that change the reading direction: `exe.txt` may be
+/// `txt.exe`.
 fn is_unseen(character: char) -> bool {
     let is_mark = matches!(
         character,
@@ -115,7 +118,8 @@ fn is_unseen(character: char) -> bool {
     is_mark || character.is_control()
 }
 
-/// A media type in lower case, with its charset and no other parameter; nothing where the text is none.
+/// Returns a media type in lower case, with its charset and no other parameter. Returns `None` if the text is
+/// malformed.
 fn checked_type(written: &str) -> Option<String> {
     let (essence, parameters) = written.split_once(';').unwrap_or((written, ""));
     let essence = essence.trim().to_ascii_lowercase();
@@ -137,29 +141,29 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_part)
 }
 
-/// Which file a call shall read.
+/// A reference to a file that a call reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactRef {
-    /// As it was written; it may well be none.
+    /// The id as written; it may be malformed.
     pub id: String,
-    /// Of a link that opens it for others than its owner.
+    /// The signature of a link that grants access to others than the owner.
     pub signature: Option<String>,
 }
 
 impl ArtifactRef {
-    /// Reads `artifact://ID`; nothing where a text is anything else.
+    /// Parses `artifact://ID`. Returns `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let id = text.strip_prefix(SCHEME)?.trim_end_matches('/');
         Some(Self { id: id.to_owned(), signature: None })
     }
 }
 
-/// Whether a text may hold a link that is signed. Looks once, and may be wrong where it says yes.
+/// Returns true if a text may contain a signed link. A fast check with false positives.
 pub fn may_be_signed(text: &str) -> bool {
     text.contains(SIGNED)
 }
 
-/// A text whose links to files open nothing: their signatures are masked.
+/// Masks the signatures of file links in a text.
 pub fn unsigned(text: &str) -> Cow<'_, str> {
     if !may_be_signed(text) {
         return Cow::Borrowed(text);
@@ -168,7 +172,7 @@ pub fn unsigned(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split_inclusive(ends_address).map(unsigned_address).collect())
 }
 
-/// The same for what may be one address. Readers of addresses take a backslash for a slash.
+/// Masks the signatures in a single address. Parsers treat a backslash as a slash.
 fn unsigned_address(text: &str) -> Cow<'_, str> {
     let found = if may_be_signed(text) { text.replace('\\', "/").find(PATH) } else { None };
     let Some(found) = found else { return Cow::Borrowed(text) };
@@ -187,7 +191,7 @@ fn unsigned_address(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// A file that was read.
+/// The content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactBytes {
     pub name: String,
@@ -195,12 +199,12 @@ pub struct ArtifactBytes {
     pub bytes: Bytes,
 }
 
-/// Where files are kept.
+/// A store of files.
 pub trait Artifacts: Send + Sync {
-    /// The file that one of our own addresses names; nothing for every other URL.
+    /// Returns the file that a URL of this server refers to. Returns `None` for any other URL.
     fn of_url(&self, url: &str) -> Option<ArtifactRef>;
 
-    /// A whole file as one caller may see it, unless it is larger than `most`.
+    /// Reads a whole file that is visible to a caller, up to `most` bytes.
     fn read<'a>(
         &'a self,
         space: SpaceId,
@@ -210,18 +214,18 @@ pub trait Artifacts: Send + Sync {
     ) -> BoxFuture<'a, Result<ArtifactBytes, CallError>>;
 }
 
-/// What is said of a file over [`LARGEST`].
+/// Returns the message for a file over [`LARGEST`].
 pub fn too_large() -> Message {
     Message::new(&TOO_LARGE).with("limit", LARGEST)
 }
 
-/// There is no such file, or it is somebody else's, which is the same to a caller.
+/// Returns the error for a missing file. A file of another user gives the same error.
 pub fn not_found(id: &str) -> CallError {
-    let shown: String = id.chars().take(LONGEST_SHOWN).collect();
+    let shown: String = id.chars().take(MAX_ID_IN_MESSAGE).collect();
     CallError::new(ErrorKind::NotFound, Message::new(&NOT_FOUND).with("id", shown)).detail("what", "artifact")
 }
 
-/// The file is there, and too much for who wants to read it.
+/// Returns the error for a file that is larger than its reader accepts.
 pub fn too_much(artifact: &Artifact, most: u64) -> CallError {
     let message = Message::new(&TOO_MUCH).with("name", &artifact.name).with("size", artifact.size);
     CallError::new(ErrorKind::Execution, message.with("most", most))

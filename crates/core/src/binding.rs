@@ -1,4 +1,4 @@
-//! What an agent's binding adds to a tool: defaults, fixed values and a stricter policy.
+//! The additions of an agent's binding to a tool: defaults, fixed values and a stricter policy.
 
 use serde_json::{Map, Value};
 
@@ -10,19 +10,19 @@ crate::templates! {
         "必须是由参数值组成的对象";
 }
 
-/// How one agent uses one tool.
+/// The use of one tool by one agent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Binding {
     pub tool_config: ToolConfig,
     pub policy: PolicyRule,
-    /// The version that is called; the one that counts now when absent.
+    /// The pinned version; `None` for the live version.
     pub version: Option<u64>,
-    /// So many seconds answers are kept, in place of what the tool says.
+    /// Overrides the tool's cache TTL, in seconds.
     pub cache_ttl: Option<u64>,
 }
 
-/// Argument values a binding gives: defaults, which a call may override, and
-/// fixed ones (`$fixed`), which the model can neither see nor change.
+/// Argument values of a binding: defaults, which a call may override, and fixed ones (`$fixed`), which are
+/// hidden from the model and cannot be changed by it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolConfig {
     defaults: Map<String, Value>,
@@ -30,7 +30,7 @@ pub struct ToolConfig {
 }
 
 impl ToolConfig {
-    /// Reads `{"maxResults": 10, "$fixed": {"region": "cn"}}`.
+    /// Parses `{"maxResults": 10, "$fixed": {"region": "cn"}}`.
     pub fn parse(mut fields: Map<String, Value>) -> Result<Self, Violation> {
         let fixed = match fields.shift_remove("$fixed") {
             None => Map::new(),
@@ -40,7 +40,7 @@ impl ToolConfig {
         Ok(Self { defaults: fields, fixed })
     }
 
-    /// Takes out of a schema, and of each form of it, what the model can neither see nor change.
+    /// Removes fixed arguments from a schema and its alternatives.
     pub fn hide_fixed(&self, schema: &mut Value) {
         if self.fixed.is_empty() {
             return;
@@ -53,7 +53,7 @@ impl ToolConfig {
         }
         for list in ["allOf", "anyOf", "oneOf"] {
             let Some(forms) = schema.get_mut(list).and_then(Value::as_array_mut) else { continue };
-            // Alternatives that a fixed value rules out are not shown.
+            // Alternatives that a fixed value excludes are hidden.
             if list != "allOf" && forms.iter().any(|form| self.may_be(form)) {
                 forms.retain(|form| self.may_be(form));
             }
@@ -61,13 +61,13 @@ impl ToolConfig {
         }
     }
 
-    /// Whether the fixed values are none that the constants of a form rule out.
+    /// Returns true if no constant of a form contradicts a fixed value.
     fn may_be(&self, form: &Value) -> bool {
         let constant = |name: &str| form.get("properties")?.get(name)?.get("const");
         self.fixed.iter().all(|(name, value)| constant(name).is_none_or(|constant| constant == value))
     }
 
-    /// Puts the binding's values under and over the arguments of one call.
+    /// Merges defaults and fixed values into the arguments of a call.
     pub fn merge_into(&self, arguments: &mut Map<String, Value>) {
         for (name, value) in &self.defaults {
             if !arguments.contains_key(name) {

@@ -1,4 +1,4 @@
-//! Tools that come with Haft: code behind a definition, offered to everyone under a constant name.
+//! Built-in tools: code behind a definition, available to every space under a constant name.
 
 use std::sync::Arc;
 
@@ -18,32 +18,32 @@ crate::templates! {
         "没有这个内置工具；可用的有：{known}";
 }
 
-/// One built-in tool: its definition and its code, in one object.
+/// One built-in tool: its definition and its code.
 pub trait Builtin: Send + Sync + 'static {
-    /// Name, title, description, schemas. Its name is its id.
+    /// Returns the definition: name, title, description, schemas. The name is the id.
     fn spec(&self) -> ToolSpec;
 
-    /// Other names it was known by.
+    /// Returns former names.
     fn aliases(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Calls that fail together; a tool that needs nobody has none.
+    /// Returns the key of calls that fail together. Returns `None` for a tool without an upstream.
     fn breaker_key(&self, _arguments: &Arguments) -> Option<BreakerKey> {
         None
     }
 
-    /// Whether a call reads files of its caller: its answer is then for that caller alone.
+    /// Returns true if a call reads files of its caller: its result is then cached for that caller only.
     fn reads_own_files(&self, _arguments: &Arguments) -> bool {
         false
     }
 
-    /// Better words for what is wrong with an argument than the schema has.
+    /// Returns a better message for a violation than the schema gives, if there is one.
     fn explain(&self, _violation: &Violation, _arguments: &Value) -> Option<Message> {
         None
     }
 
-    /// Values that an argument's `enum` accepts and does not list.
+    /// Returns values that an argument's `enum` accepts without listing them.
     fn also_accepted(&self) -> Vec<AlsoAccepted> {
         Vec::new()
     }
@@ -55,7 +55,7 @@ pub trait Builtin: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<ToolOutput, CallError>>;
 }
 
-/// The kind `builtin`. `config` names the tool, so that a user may define a variant with a narrower schema.
+/// The kind `builtin`. `config` names the tool, so a user can define a variant with a narrower schema.
 #[derive(Default)]
 pub struct BuiltinKind(Vec<Arc<dyn Builtin>>);
 
@@ -107,8 +107,8 @@ impl Kind for BuiltinKind {
 
 struct Ready {
     builtin: Arc<dyn Builtin>,
-    /// The tool's code relies on its own bounds, whatever schema a variant of it has, so that they
-    /// are always checked here too.
+    /// The tool's own schema. Always validated, because the code relies on its bounds, whatever schema a
+    /// variant has.
     own: ToolSchema,
 }
 
@@ -136,7 +136,7 @@ impl Prepared for Ready {
         self.builtin.reads_own_files(arguments)
     }
 
-    /// Models see the operations of a tool as one object, and fill in more than one operation takes.
+    /// Models see all operations as one object, and send properties of several.
     fn ignores_foreign_properties(&self) -> bool {
         true
     }
@@ -154,7 +154,7 @@ impl Prepared for Ready {
         arguments: &'a Arguments,
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
-        // The schema of a variant may allow, require or fill in what another operation takes.
+        // The schema of a variant may allow, require or fill in properties of another operation.
         if let Some(own) = self.own.without_foreign_properties(arguments) {
             return Box::pin(async move {
                 self.check(&own)?;

@@ -1,4 +1,4 @@
-//! A call as it is asked for, who asks, and what the tool's code gets to know of it.
+//! Calls: options, caller, and the context that a tool's code receives.
 
 use std::any::Any;
 use std::fmt;
@@ -13,11 +13,11 @@ use uuid::Uuid;
 use crate::mask::Mask;
 use crate::{
     AgentId, Allowance, ArtifactBytes, ArtifactRef, Artifacts, Binding, CallError, CallId, ConversationId,
-    Locale, RequestId, Resumed, SecretRef, Secrets, SpaceId, ToolName, TraceParent, TraceState, UserId,
+    Locale, RequestId, ResumedCall, SecretRef, Secrets, SpaceId, ToolName, TraceParent, TraceState, UserId,
     artifact,
 };
 
-/// The door a call came through.
+/// The interface that a call came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
@@ -31,7 +31,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The word for it, as JSON has it.
+    /// Returns the name used in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Api => "api",
@@ -45,18 +45,18 @@ impl Source {
     }
 }
 
-/// Who calls, and through which door.
+/// The caller of a tool, and the interface it uses.
 #[derive(Debug, Clone)]
 pub struct Caller {
     pub space: SpaceId,
     pub user: Option<UserId>,
     pub source: Source,
     pub locale: Locale,
-    /// The request that the call came with, where it came over the network.
+    /// The id of the network request, if there is one.
     pub request: Option<RequestId>,
 }
 
-/// How one call shall be made. What is not said comes from the tool.
+/// Options of one call. `None` stands for the tool's own setting.
 #[derive(Debug, Clone, Default)]
 pub struct CallOptions {
     pub timeout: Option<Duration>,
@@ -66,7 +66,7 @@ pub struct CallOptions {
     pub freshness: Freshness,
     pub run: RunMode,
     pub call_id: Option<CallId>,
-    /// The id of the call's record, a UUIDv7 of now, for whoever must find the record again.
+    /// The id of the call's record, a new UUIDv7, for callers that look up the record later.
     pub log_id: Option<Uuid>,
     pub agent: Option<AgentId>,
     pub conversation: Option<ConversationId>,
@@ -77,20 +77,20 @@ pub struct CallOptions {
     pub trace_state: Option<TraceState>,
     pub binding: Option<Arc<Binding>>,
     pub consent: Consent,
-    /// So many agents and flows it is within.
+    /// Nesting depth: the number of agents and flows around the call.
     pub depth: u32,
-    /// What the turn may still cost that makes the call.
+    /// The remaining budget of the turn that makes the call.
     pub allowance: Option<Arc<Allowance>>,
-    /// Where an upstream finds us when it has its answer.
+    /// The URL at which an upstream delivers its result.
     pub callback_url: Option<Arc<str>>,
-    /// The call was parked, and goes on.
-    pub resumed: Option<Arc<Resumed>>,
-    /// Where the tool's progress goes besides.
+    /// The deferred call that this one continues.
+    pub resumed: Option<Arc<ResumedCall>>,
+    /// An additional receiver of the tool's progress.
     pub progress: Option<Arc<dyn ProgressSink>>,
     pub cancel: Option<CancellationToken>,
 }
 
-/// Whether a person approved the call, where its policy asks for that.
+/// Approval by a person, if the policy requires it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Consent {
     #[default]
@@ -98,30 +98,33 @@ pub enum Consent {
     Given,
 }
 
-/// Whether arguments that almost fit are made to fit.
+/// How a call treats arguments of a wrong type. Both modes validate the arguments against the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Validation {
-    /// `"3"` is taken for 3 where only a number fits.
+    /// Converts arguments that the schema rejects if their meaning is certain: a number to a string, and text to the
+    /// number, boolean, array or object that it contains. Does not convert values that are too large for a list of
+    /// errors.
     #[default]
     Gentle,
+    /// Converts nothing. Arguments given as JSON text are rejected too.
     Strict,
 }
 
-/// Whether an answer that was kept will do.
+/// Use of cached results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Freshness {
     #[default]
-    Kept,
-    /// The tool is really called; its answer is kept for others as always.
+    Cached,
+    /// The tool is called; its result is cached for other callers.
     Fresh,
 }
 
-/// Whether the tool runs.
+/// Real or dry execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RunMode {
     #[default]
     Real,
-    /// All checks are made and what would be done is shown; nothing is sent.
+    /// All checks run and a preview is returned; nothing is sent.
     Dry,
 }
 
@@ -144,14 +147,14 @@ impl CallOptions {
         self
     }
 
-    /// Arguments are taken as they are, without gentle coercion.
+    /// Turns off coercion of arguments.
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.validation = Validation::Strict;
         self
     }
 
-    /// No answer of an earlier call will do.
+    /// Does not use cached results.
     #[must_use]
     pub fn fresh(mut self) -> Self {
         self.freshness = Freshness::Fresh;
@@ -208,14 +211,14 @@ impl CallOptions {
         self
     }
 
-    /// A person approved it.
+    /// Marks the call as approved by a person.
     #[must_use]
     pub fn approved(mut self) -> Self {
         self.consent = Consent::Given;
         self
     }
 
-    /// Cancelling the token cancels the call.
+    /// Sets a token that cancels the call.
     #[must_use]
     pub fn cancel(mut self, token: CancellationToken) -> Self {
         self.cancel = Some(token);
@@ -223,16 +226,16 @@ impl CallOptions {
     }
 }
 
-/// What a tool's code gets to know of the call it works for. Cheap to clone.
+/// The context that a tool's code receives for one attempt. Cheap to clone.
 #[derive(Clone)]
 pub struct CallContext {
     inner: Arc<CallInfo>,
     attempt: u32,
     cancel: CancellationToken,
-    resumed: Option<Arc<Resumed>>,
+    resumed: Option<Arc<ResumedCall>>,
 }
 
-/// The part of a context that is the same for all attempts.
+/// The part of a context that all attempts share.
 pub struct CallInfo {
     pub call_id: CallId,
     pub tool: ToolName,
@@ -240,28 +243,28 @@ pub struct CallInfo {
     pub user: Option<UserId>,
     pub agent: Option<AgentId>,
     pub conversation: Option<ConversationId>,
-    /// The request that it came with.
+    /// The id of the network request of the call.
     pub request: Option<RequestId>,
     pub locale: Locale,
     pub deadline: Instant,
-    /// Those that the tool's kind asked for.
+    /// The secrets that the tool's kind requested.
     pub secrets: Arc<Secrets>,
-    /// Where files are kept, if anywhere.
+    /// The store of files, if there is one.
     pub artifacts: Option<Arc<dyn Artifacts>>,
     pub progress: Option<Arc<dyn ProgressSink>>,
-    /// So many agents and flows the call is within.
+    /// Nesting depth: the number of agents and flows around the call.
     pub depth: u32,
-    /// What the turn may still cost that made the call.
+    /// The remaining budget of the turn that made the call.
     pub allowance: Option<Arc<Allowance>>,
-    /// Where an upstream finds us when it has its answer.
+    /// The URL at which an upstream delivers its result.
     pub callback_url: Option<Arc<str>>,
-    /// The caller's trace, which outgoing requests carry on.
+    /// The caller's trace, which is propagated to outgoing requests.
     pub trace: Option<(TraceParent, Option<TraceState>)>,
-    /// Kept until nobody works on the call any more: a blocking function may outlive its attempt.
+    /// Released when the work ends: a blocking function may outlive its attempt.
     pub place: Option<Box<dyn Any + Send + Sync>>,
 }
 
-/// Where a tool's progress goes.
+/// Receives progress of tools.
 pub trait ProgressSink: Send + Sync {
     fn progress(&self, call: &CallInfo, attempt: u32, progress: Progress);
 }
@@ -272,49 +275,51 @@ impl fmt::Debug for dyn ProgressSink {
     }
 }
 
-/// How far a call has come.
+/// The progress of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Between 0 and 1, when it is known.
+    /// Between 0 and 1, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fraction: Option<f64>,
     pub message: String,
 }
 
 impl CallContext {
-    /// For the first attempt.
+    /// Creates the context of the first attempt.
     pub fn new(info: CallInfo) -> Self {
         Self { inner: Arc::new(info), attempt: 1, cancel: CancellationToken::new(), resumed: None }
     }
 
-    /// The same call, one attempt later, with a cancellation of its own.
+    /// Returns the context of the next attempt, with its own cancellation token.
     #[must_use]
     pub fn next_attempt(&self) -> Self {
         Self { attempt: self.attempt + 1, cancel: CancellationToken::new(), ..self.clone() }
     }
 
-    /// The same call when it is time to look for its answer.
+    /// Returns the context for fetching a deferred result.
     #[must_use]
-    pub fn resuming(&self, resumed: Arc<Resumed>) -> Self {
+    pub fn resuming(&self, resumed: Arc<ResumedCall>) -> Self {
         Self { resumed: Some(resumed), cancel: CancellationToken::new(), ..self.clone() }
     }
 
-    /// What the kind said when the answer was to come later, and what has come since. Nothing is sent again then.
-    pub fn resumed(&self) -> Option<&Resumed> {
+    /// Returns the state that the kind stored for its deferred result, and the callback if there was one. The
+    /// kind must not send its request again.
+    pub fn resumed(&self) -> Option<&ResumedCall> {
         self.resumed.as_deref()
     }
 
-    /// The caller's trace, for the headers of outgoing requests.
+    /// Returns the caller's trace, for the headers of outgoing requests.
     pub fn trace(&self) -> Option<&(TraceParent, Option<TraceState>)> {
         self.inner.trace.as_ref()
     }
 
-    /// Where an upstream finds us when it has its answer; nothing where nobody would hear it.
+    /// Returns the URL at which an upstream delivers its result. Returns `None` if callbacks are not
+    /// possible.
     pub fn callback_url(&self) -> Option<&str> {
         self.inner.callback_url.as_deref()
     }
 
-    /// The same for every attempt of one call: the key that makes a repeat safe.
+    /// Returns the id that all attempts of the call share: an idempotency key for upstreams.
     pub fn call_id(&self) -> &CallId {
         &self.inner.call_id
     }
@@ -343,60 +348,62 @@ impl CallContext {
         self.inner.locale
     }
 
-    /// So many agents and flows it is within.
+    /// Returns the number of agents and flows around the call.
     pub fn depth(&self) -> u32 {
         self.inner.depth
     }
 
-    /// What the turn may still cost that made the call; whoever asks models and tools on its behalf spends of it.
+    /// Returns the remaining budget of the turn that made the call. Models and tools called on its behalf
+    /// draw on it.
     pub fn allowance(&self) -> Option<&Arc<Allowance>> {
         self.inner.allowance.as_ref()
     }
 
-    /// The request that the call came with.
+    /// Returns the id of the network request of the call.
     pub fn request(&self) -> Option<&RequestId> {
         self.inner.request.as_ref()
     }
 
-    /// 1 for the first.
+    /// Returns the number of the attempt, starting at 1.
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// When the whole call, with all its attempts, must be over.
+    /// Returns the deadline of the whole call, with all its attempts.
     pub fn deadline(&self) -> Instant {
         self.inner.deadline
     }
 
-    /// The value of a secret that the tool's kind asked for.
+    /// Returns the value of a secret that the tool's kind requested.
     pub fn secret(&self, secret: &SecretRef) -> Option<&SecretString> {
         self.inner.secrets.get(secret)
     }
 
-    /// What takes the call's secrets out of a text; the engine does so with every answer.
+    /// Returns the mask for the call's secrets. The engine applies it to every result.
     pub fn mask(&self) -> Option<&Arc<Mask>> {
         self.inner.secrets.mask()
     }
 
-    /// The file that a text names: `artifact://ID`, or our own address of it.
+    /// Returns the file that a text refers to: `artifact://ID`, or its URL on this server.
     pub fn artifact_in(&self, text: &str) -> Option<ArtifactRef> {
         ArtifactRef::parse(text).or_else(|| self.inner.artifacts.as_ref()?.of_url(text))
     }
 
-    /// Reads a file as whoever calls may, unless it is larger than `most`.
+    /// Reads a file with the permissions of the caller, up to `most` bytes.
     pub async fn artifact(&self, artifact: &ArtifactRef, most: u64) -> Result<ArtifactBytes, CallError> {
         match &self.inner.artifacts {
-            Some(kept) => kept.read(self.inner.space, self.inner.user, artifact, most).await,
+            Some(artifacts) => artifacts.read(self.inner.space, self.inner.user, artifact, most).await,
             None => Err(artifact::not_found(&artifact.id)),
         }
     }
 
-    /// Cancelled when nobody waits for this attempt any more: cancelled, timed out, gone away.
+    /// Returns a token that is cancelled when the attempt ends: cancelled, timed out, or the caller
+    /// disconnected.
     pub fn cancellation(&self) -> &CancellationToken {
         &self.cancel
     }
 
-    /// Tells subscribers how far the call has come.
+    /// Reports progress to subscribers.
     pub fn progress(&self, progress: Progress) {
         if let Some(sink) = &self.inner.progress {
             sink.progress(&self.inner, self.attempt, progress);

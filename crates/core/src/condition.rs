@@ -1,7 +1,8 @@
-//! Conditions over arguments in plain words, as `amount > 100 and currency != "EUR"`: read once, asked often.
+//! Conditions over arguments, such as `amount > 100 and currency != "EUR"`: parsed once, evaluated often.
 //!
-//! What cannot be told — a text compared with a number, a value that is not there — is told so, and whoever asks
-//! decides what follows from it. No condition calls anything, and none takes longer than its text is long.
+//! A comparison that cannot be evaluated, such as a text with a number or a missing value, yields `None`, and
+//! the caller decides how to handle it. Conditions call no functions, and evaluation time is linear in their
+//! length.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +14,7 @@ use crate::Message;
 
 crate::templates! {
     EMPTY = "condition.empty",
-        "a condition must compare something, as amount > 100",
+        "a condition must compare something, such as amount > 100",
         "条件必须包含比较，例如 amount > 100";
     TOO_LONG = "condition.tooLong",
         "a condition has at most {most} characters",
@@ -22,20 +23,20 @@ crate::templates! {
         "the condition is nested too deeply",
         "条件嵌套过深";
     UNEXPECTED = "condition.unexpected",
-        "the condition cannot be read from {text} on; it looks like amount > 100 and currency != \"EUR\"",
+        "the condition is malformed at {text}; write it like amount > 100 and currency != \"EUR\"",
         "无法从 {text} 处继续解析条件；格式如 amount > 100 and currency != \"EUR\"";
     UNFINISHED = "condition.unfinished",
-        "the condition ends where {what} is missing",
+        "the condition is incomplete: {what} is missing",
         "条件不完整：缺少{what}";
     A_NAME = "condition.name", "the name of an argument", "参数名";
     A_VALUE = "condition.value", "a value", "值";
     A_BRACKET = "condition.bracket", "a closing bracket", "右括号";
 }
 
-const LONGEST: usize = 1000;
-const DEEPEST: usize = 16;
+const MAX_LENGTH: usize = 1000;
+const MAX_DEPTH: usize = 16;
 
-/// A condition that parses. It is written as its text.
+/// A parsed condition. Serialized as its text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Condition {
@@ -53,7 +54,7 @@ enum Node {
         how: How,
         value: Value,
     },
-    /// The value is there, and is neither null, false, zero nor empty.
+    /// The value exists, and is not null, false, zero or empty.
     Given(Vec<String>),
 }
 
@@ -65,13 +66,13 @@ enum How {
     GreaterOrEqual,
     Less,
     LessOrEqual,
-    /// One of a list.
+    /// Is in a list.
     In,
-    /// A list or text with this in it.
+    /// Is a list or text that contains the value.
     Contains,
 }
 
-/// Why a text is no condition.
+/// Why a text is not a valid condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConditionError(pub Message);
 
@@ -86,7 +87,7 @@ impl Condition {
         &self.text
     }
 
-    /// Whether it holds for a value; nothing where that cannot be told.
+    /// Evaluates the condition. Returns `None` if it cannot be evaluated.
     pub fn holds(&self, value: &Value) -> Option<bool> {
         self.root.holds(value)
     }
@@ -96,18 +97,18 @@ impl Node {
     fn holds(&self, given: &Value) -> Option<bool> {
         match self {
             Self::Or(parts) => {
-                let told: Vec<_> = parts.iter().map(|part| part.holds(given)).collect();
-                if told.contains(&Some(true)) {
+                let results: Vec<_> = parts.iter().map(|part| part.holds(given)).collect();
+                if results.contains(&Some(true)) {
                     return Some(true);
                 }
-                told.into_iter().collect::<Option<Vec<_>>>().map(|_| false)
+                results.into_iter().collect::<Option<Vec<_>>>().map(|_| false)
             }
             Self::And(parts) => {
-                let told: Vec<_> = parts.iter().map(|part| part.holds(given)).collect();
-                if told.contains(&Some(false)) {
+                let results: Vec<_> = parts.iter().map(|part| part.holds(given)).collect();
+                if results.contains(&Some(false)) {
                     return Some(false);
                 }
-                told.into_iter().collect::<Option<Vec<_>>>().map(|_| true)
+                results.into_iter().collect::<Option<Vec<_>>>().map(|_| true)
             }
             Self::Not(part) => part.holds(given).map(|holds| !holds),
             Self::Compare { path, how, value } => compare(find(given, path), *how, value),
@@ -153,7 +154,7 @@ fn compare(found: Option<&Value>, how: How, value: &Value) -> Option<bool> {
     }
 }
 
-/// 1 and 1.0 are the same number.
+/// Compares values; 1 and 1.0 are equal.
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(_), Value::Number(_)) => order(one, other).is_some_and(|order| order.is_eq()),
@@ -161,7 +162,7 @@ fn is_equal(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Numbers among numbers, texts among texts.
+/// Compares numbers with numbers and texts with texts. Returns `None` for other pairs.
 fn order(one: &Value, other: &Value) -> Option<std::cmp::Ordering> {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => match (one.as_i64(), other.as_i64()) {
@@ -177,8 +178,8 @@ impl FromStr for Condition {
     type Err = ConditionError;
 
     fn from_str(text: &str) -> Result<Self, ConditionError> {
-        if text.chars().count() > LONGEST {
-            return Err(ConditionError(Message::new(&TOO_LONG).with("most", LONGEST)));
+        if text.chars().count() > MAX_LENGTH {
+            return Err(ConditionError(Message::new(&TOO_LONG).with("most", MAX_LENGTH)));
         }
         let mut reader = Reader { rest: text.trim() };
         if reader.rest.is_empty() {
@@ -206,7 +207,7 @@ impl From<Condition> for String {
     }
 }
 
-/// What is still to be read. Blanks before it are gone.
+/// The unread rest of the text, without leading blanks.
 struct Reader<'a> {
     rest: &'a str,
 }
@@ -239,7 +240,7 @@ impl Reader<'_> {
     }
 
     fn one(&mut self, depth: usize) -> Result<Node, ConditionError> {
-        if depth >= DEEPEST {
+        if depth >= MAX_DEPTH {
             return Err(ConditionError(Message::new(&TOO_DEEP)));
         }
         if self.word("not") {
@@ -276,7 +277,7 @@ impl Reader<'_> {
         Ok(parts)
     }
 
-    /// A JSON value, or a text in single quotes.
+    /// Reads a JSON value, or a text in single quotes.
     fn value(&mut self) -> Result<Value, ConditionError> {
         if let Some(quoted) = self.rest.strip_prefix('\'') {
             let Some((text, _)) = quoted.split_once('\'') else { return Err(self.missing(&A_VALUE)) };
@@ -284,7 +285,7 @@ impl Reader<'_> {
             self.skip(text.len() + 2);
             return Ok(value);
         }
-        // A number or a word ends where something else begins; a text or a list says where it ends.
+        // Numbers and words end at a delimiter; texts and lists have their own end.
         let is_bracketed = self.rest.starts_with(['"', '[', '{']);
         let end = self.rest.find(|c: char| c.is_whitespace() || matches!(c, ')' | '&' | '|'));
         let bare = self.rest.get(..end.unwrap_or(self.rest.len())).unwrap_or_default();
@@ -307,7 +308,7 @@ impl Reader<'_> {
         is_next
     }
 
-    /// A word of its own, not the beginning of a longer one.
+    /// Reads a whole word, not the prefix of a longer one.
     fn word(&mut self, word: &str) -> bool {
         let Some(after) = self.rest.strip_prefix(word) else { return false };
         let ends = !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
@@ -370,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_cannot_be_told() {
+    fn incomparable_values_give_no_result() {
         assert_eq!(holds("amount > 100", json!({"amount": "a lot"})), None);
         assert_eq!(holds("amount > 100", json!({})), None);
         assert_eq!(holds("not (amount > 100)", json!({})), None);
@@ -385,21 +386,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_condition_is_said_to_be_none() {
+    fn malformed_conditions_are_rejected() {
         for (text, said) in [
             ("", "must compare something"),
             ("amount >", "a value is missing"),
             ("amount > 100 and", "the name of an argument is missing"),
             ("(amount > 100", "a closing bracket is missing"),
-            ("amount > lots", "from lots on"),
-            ("amount > 100 currency", "from currency on"),
-            ("> 100", "from > 100 on"),
-            ("a = {}", "from {} on"),
+            ("amount > lots", "malformed at lots"),
+            ("amount > 100 currency", "malformed at currency"),
+            ("> 100", "malformed at > 100"),
+            ("a = {}", "malformed at {}"),
         ] {
             let error = text.parse::<Condition>().expect_err("refused").to_string();
             assert!(error.contains(said), "{text}: {error}");
         }
-        assert!("x".repeat(LONGEST + 1).parse::<Condition>().is_err());
+        assert!("x".repeat(MAX_LENGTH + 1).parse::<Condition>().is_err());
         assert!(format!("{}a", "not ".repeat(20)).parse::<Condition>().is_err());
     }
 

@@ -1,4 +1,4 @@
-//! Durations as people write them, `30s` or `1h30m`, wherever a field holds a number of seconds or milliseconds.
+//! Durations such as `30s` or `1h30m`, accepted wherever a field holds a number of seconds or milliseconds.
 
 use serde_json::{Map, Number, Value};
 
@@ -9,12 +9,12 @@ pub enum Unit {
     Seconds,
 }
 
-/// Units, each in milliseconds. `ms` stands before `m` and `s`, which it begins and ends with.
+/// Units in milliseconds. `ms` comes before `m` and `s`, its first and last letter.
 const UNITS: [(&str, f64); 5] =
     [("ms", 1.0), ("s", 1_000.0), ("m", 60_000.0), ("h", 3_600_000.0), ("d", 86_400_000.0)];
 
-/// No field takes longer: a hundred years, which is exact in a float.
-const LONGEST: f64 = 100.0 * 366.0 * 86_400_000.0;
+/// Maximum duration: a hundred years, which a float represents exactly.
+const MAX_MILLISECONDS: f64 = 100.0 * 366.0 * 86_400_000.0;
 
 /// Reads a text such as `500ms`, `1.5s` or `1h30m` as milliseconds, to the microsecond. Returns `None` for anything
 /// else.
@@ -35,10 +35,10 @@ pub fn milliseconds(text: &str) -> Option<f64> {
     }
     // Decimals are inexact in a float: 16.1 s would be 16100.000000000002 ms.
     let whole_microseconds = (total * 1_000.0).round() / 1_000.0;
-    (whole_microseconds <= LONGEST).then_some(whole_microseconds)
+    (whole_microseconds <= MAX_MILLISECONDS).then_some(whole_microseconds)
 }
 
-/// Replaces a duration by a number of the unit. What is no duration stays as it is, for the schema to refuse.
+/// Replaces a duration by a number of the unit. Leaves other values unchanged, for the schema to reject.
 pub fn read(value: &mut Value, unit: Unit) {
     let Some(milliseconds) = value.as_str().and_then(milliseconds) else { return };
     let amount = match unit {
@@ -52,7 +52,7 @@ pub fn read(value: &mut Value, unit: Unit) {
     }
 }
 
-/// Does the same for some fields of an object.
+/// Replaces durations in some fields of an object.
 pub fn read_fields(fields: &mut Map<String, Value>, units: &[(&str, Unit)]) {
     for (name, unit) in units {
         if let Some(value) = fields.get_mut(*name) {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_stays_as_it_is() {
+    fn other_values_are_unchanged() {
         let texts = [
             "",
             "30",

@@ -1,22 +1,21 @@
-//! What a call does to the world, and whether it may go ahead.
+//! The effect of a call on the world, and the policy for making it.
 
 use serde::{Deserialize, Serialize};
 
-/// What a call does to the world. Retry, cache, journal, approval and replay
-/// ask this and nothing else.
+/// The effect of a call on the world. Retry, cache, journal, approval and replay depend on nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Effect {
-    /// Changes nothing; may be repeated and its answer kept.
+    /// Changes nothing; may be repeated and cached.
     Read,
-    /// Changes something, and doing it twice is the same as doing it once.
+    /// Changes something; repeating it has no further effect.
     Idempotent,
-    /// Changes something each time it is done.
+    /// Changes something each time.
     Write,
 }
 
 impl Effect {
-    /// Whether an attempt whose outcome is not known may be made again.
+    /// Returns true if an attempt with an unknown outcome may be repeated.
     pub fn is_repeatable(self) -> bool {
         match self {
             Self::Read | Self::Idempotent => true,
@@ -25,21 +24,21 @@ impl Effect {
     }
 }
 
-/// Whether a call may go ahead, from the loosest to the strictest.
+/// The permission to make a call, from the loosest to the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Policy {
-    /// The call goes ahead.
+    /// The call is allowed.
     #[default]
     Allow,
-    /// The call waits until a person approves it.
+    /// The call requires approval.
     Ask,
-    /// The call never goes ahead.
+    /// The call is denied.
     Block,
 }
 
 impl Policy {
-    /// The stricter of two: a binding may tighten a tool's policy, never loosen it.
+    /// Returns the stricter of two policies: a binding may tighten a tool's policy, never loosen it.
     pub fn stricter(self, other: Self) -> Self {
         self.max(other)
     }

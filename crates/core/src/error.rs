@@ -1,7 +1,7 @@
-//! What may go wrong with a call: a kind that policy hangs on, a message, and what is known besides.
+//! Errors of calls: a kind that determines their handling, a message, and details.
 //!
-//! An error is data until a door turns it into words. HTTP status codes and exit
-//! codes belong to the doors and never appear here.
+//! An error is data until an interface renders it. HTTP status codes and exit codes belong to the interfaces
+//! and do not appear here.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -15,52 +15,52 @@ use crate::mask::Mask;
 use crate::redact::Redactor;
 use crate::{Locale, Message};
 
-/// The closed list of what may go wrong.
+/// The closed list of error kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ErrorKind {
     /// The upstream could not be reached: refused, reset, DNS, TLS.
     Network,
-    /// An attempt ran past its time.
+    /// An attempt exceeded its timeout.
     Timeout,
-    /// The arguments do not fit, or the upstream said so.
+    /// The arguments are invalid, according to the schema or the upstream.
     Validation,
-    /// The upstream does not know who we are.
+    /// The upstream rejected the credentials.
     Authentication,
-    /// The upstream, or our own guard, does not allow it.
+    /// The upstream, or a local guard, denied permission.
     Permission,
-    /// The upstream, or we, have no such thing.
+    /// The upstream, or this server, has no such resource.
     NotFound,
-    /// Too many calls, by the upstream's count or by ours.
+    /// Too many calls, for the upstream or for a local limit.
     RateLimit,
     /// The upstream failed.
     Server,
-    /// The upstream failed so often that we stopped asking for a while.
+    /// The circuit breaker is open after repeated failures of the upstream.
     CircuitOpen,
-    /// The answer is larger than allowed.
+    /// The response exceeds the size limit.
     ResponseTooLarge,
-    /// The tool is switched off.
+    /// The tool is inactive.
     ToolDisabled,
-    /// The caller went away or cancelled.
+    /// The caller cancelled or disconnected.
     Cancelled,
-    /// The tool itself failed.
+    /// The tool failed.
     Execution,
-    /// A person or a rule refused.
+    /// A person or a policy denied the call.
     Denied,
-    /// Sent, and the outcome is not known.
+    /// Sent, but the outcome is unknown.
     Unknown,
-    /// Our queues or the log are full.
+    /// The queues or the call log are full.
     Overloaded,
-    /// A run's or a user's budget is spent.
+    /// The budget of a run or user is used up.
     BudgetExceeded,
-    /// Our own failure.
+    /// An internal error.
     Internal,
-    /// Something we depend on is away for now.
+    /// A dependency is temporarily unavailable.
     Unavailable,
-    /// Our API: no token, or a bad one.
+    /// API: the token is missing or invalid.
     Unauthorized,
-    /// Our API: a stale version, or a name that is taken.
+    /// API: stale version, or the name is taken.
     Conflict,
-    /// Our API: a malformed request.
+    /// API: malformed request.
     BadRequest,
 }
 
@@ -91,7 +91,7 @@ impl ErrorKind {
         Self::BadRequest,
     ];
 
-    /// The only place that says which failures may pass if tried again.
+    /// Returns true if a retry may succeed. The only place that decides this.
     pub fn is_transient(self) -> bool {
         match self {
             Self::Network | Self::Timeout | Self::RateLimit | Self::Server | Self::Unavailable => true,
@@ -115,7 +115,8 @@ impl ErrorKind {
         }
     }
 
-    /// Whether a circuit breaker counts it: the upstream is unwell, not merely strict.
+    /// Returns true if a circuit breaker counts this kind: the upstream is unhealthy, not merely rejecting
+    /// the call.
     pub fn is_upstream_failure(self) -> bool {
         matches!(self, Self::Network | Self::Timeout | Self::Server)
     }
@@ -130,10 +131,10 @@ impl fmt::Display for ErrorKind {
 /// The path of a whole document.
 pub const ROOT: &str = "(root)";
 
-/// The parameter by which messages quote what was given.
+/// The parameter in which messages quote a given value.
 const VALUE: &str = "value";
 
-/// One thing wrong at one place of a JSON document.
+/// One error at one path of a JSON document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Violation {
     /// Dotted: `files.0.url`; the whole document is `(root)`.
@@ -146,14 +147,14 @@ impl Violation {
         Self { path: path.into(), message }
     }
 
-    /// The same, one level further out: `url` within `config` is `config.url`.
+    /// Prefixes the path: `url` within `config` is `config.url`.
     #[must_use]
     pub fn within(self, outer: &str) -> Self {
         let path = if self.path == ROOT { outer.to_owned() } else { format!("{outer}.{}", self.path) };
         Self { path, ..self }
     }
 
-    /// About how many bytes it takes in memory.
+    /// Returns the approximate size in memory, in bytes.
     pub fn weight(&self) -> usize {
         size_of::<String>() + self.path.len() + self.message.weight()
     }
@@ -172,7 +173,7 @@ crate::templates! {
         "输入无效：{violations}";
 }
 
-/// How one call failed.
+/// The failure of a call.
 #[derive(Debug, Clone)]
 pub struct CallError(Box<Inner>);
 
@@ -183,7 +184,7 @@ struct Inner {
     violations: Vec<Violation>,
     details: Map<String, Value>,
     retry_after: Option<Duration>,
-    /// None: as its kind says.
+    /// `None` stands for the default of the kind.
     did_nothing: Option<bool>,
     is_connection_failure: bool,
     repeatable: bool,
@@ -205,12 +206,12 @@ impl CallError {
         }))
     }
 
-    /// An error whose words are somebody else's and are not translated.
+    /// Creates an error with a foreign message, which is not translated.
     pub fn text(kind: ErrorKind, text: impl Into<String>) -> Self {
         Self::new(kind, Message::verbatim(text))
     }
 
-    /// `Invalid inputs: …`, with every violation in the message and in the details.
+    /// Creates `Invalid inputs: …`, with every violation in the message and in the details.
     pub fn invalid(violations: Vec<Violation>) -> Self {
         let messages = violations.iter().map(Violation::as_message).collect();
         let message = Message::new(&INVALID_INPUTS).with_messages("violations", messages);
@@ -219,36 +220,36 @@ impl CallError {
         error
     }
 
-    /// Invalid inputs under a message of their own, which says the same as the violations.
+    /// Creates an error for invalid inputs with its own message, which must cover the violations.
     pub fn invalid_with(message: Message, violations: Vec<Violation>) -> Self {
         let mut error = Self::new(ErrorKind::Validation, message);
         error.0.violations = violations;
         error
     }
 
-    /// Adds a fact to the details.
+    /// Adds a detail.
     #[must_use]
     pub fn detail(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.0.details.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Says how long to wait before trying again.
+    /// Sets the pause before a retry.
     #[must_use]
     pub fn retry_after(mut self, pause: Duration) -> Self {
         self.0.retry_after = Some(pause);
         self
     }
 
-    /// Says that the attempt certainly changed nothing (refused, 429, 503), so
-    /// that it may be repeated whatever the tool's effect.
+    /// Marks the attempt as certainly without effect (refused, 429, 503), so that it may be repeated whatever
+    /// the tool's effect.
     #[must_use]
     pub fn that_did_nothing(mut self) -> Self {
         self.0.did_nothing = Some(true);
         self
     }
 
-    /// Takes back that the attempt did nothing: somebody before may have done something.
+    /// Marks the attempt as possibly effective: an earlier server may have acted on it.
     #[must_use]
     pub fn that_may_have_acted(mut self) -> Self {
         self.0.did_nothing = Some(false);
@@ -262,34 +263,35 @@ impl CallError {
         self
     }
 
-    /// Removes the mark of a failed connection: the error is about another host than the upstream of the call.
+    /// Removes the mark of a failed connection: the error is about another host than the upstream of the
+    /// call.
     #[must_use]
     pub fn about_another_host(mut self) -> Self {
         self.0.is_connection_failure = false;
         self
     }
 
-    /// Says that the call may have changed something, so that nobody should simply make it again.
+    /// Marks the call as possibly effective, so that it must not be repeated.
     #[must_use]
     pub fn that_must_not_be_repeated(mut self) -> Self {
         self.0.repeatable = false;
         self
     }
 
-    /// Keeps the error this one came from.
+    /// Sets the cause of the error.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(source.into().into());
         self
     }
 
-    /// The same error without any of the secrets that a mask knows.
+    /// Masks secrets in the error.
     #[must_use]
     pub fn masked(self, mask: &Mask) -> Self {
         self.cleaned(&|text| mask.text(text).into_owned(), &|details| mask.fields(details))
     }
 
-    /// The same error without what a tool's author wants nobody to see.
+    /// Redacts the values that the tool's author hides.
     #[must_use]
     pub fn redacted(self, redactor: &Redactor) -> Self {
         let clean = |details: &mut Map<String, Value>| {
@@ -302,7 +304,7 @@ impl CallError {
         self.cleaned(&|text| redactor.text(text).into_owned(), &clean)
     }
 
-    /// The same error without the values that it quotes: cut as they are, nothing can be found in them.
+    /// Removes the values that the error quotes. They are cut, so a mask would not find a secret in them.
     #[must_use]
     pub fn hiding_values(mut self) -> Self {
         let Inner { message, violations, .. } = &mut *self.0;
@@ -345,32 +347,32 @@ impl CallError {
         &self.0.violations
     }
 
-    pub fn pause_asked_for(&self) -> Option<Duration> {
+    pub fn requested_pause(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// Whether the attempt certainly changed nothing. Who is told to slow down was not served.
+    /// Returns true if the attempt certainly changed nothing. A rate-limited request was not served.
     pub fn did_nothing(&self) -> bool {
         self.0.did_nothing.unwrap_or(self.0.kind == ErrorKind::RateLimit)
     }
 
-    /// Whether the connection (DNS, TCP or TLS) to the upstream of the call failed. The other `Network` errors are
-    /// broken transfers, undecodable responses and failures of other hosts.
+    /// Returns true if the connection (DNS, TCP or TLS) to the upstream of the call failed. Other `Network`
+    /// errors are broken transfers, undecodable responses and failures of other hosts.
     pub fn is_connection_failure(&self) -> bool {
         self.0.is_connection_failure
     }
 
-    /// Whether the same call may be made again, and has a chance.
+    /// Returns true if the same call may be repeated, and may succeed.
     pub fn is_retryable(&self) -> bool {
         self.0.repeatable && self.0.kind.is_transient()
     }
 
-    /// Whether a client may simply try again later: nothing can have happened twice by it.
+    /// Returns true if a client may safely send the request again: it cannot take effect twice.
     pub fn may_be_sent_again(&self) -> bool {
         self.is_retryable() || matches!(self.0.kind, ErrorKind::Overloaded | ErrorKind::CircuitOpen)
     }
 
-    /// About how many bytes it takes in memory, without what it came from.
+    /// Returns the approximate size in memory, in bytes, without the cause.
     pub fn weight(&self) -> usize {
         let Inner { message, violations, details, .. } = &*self.0;
         let violations = violations.iter().map(Violation::weight).sum::<usize>();
@@ -378,7 +380,7 @@ impl CallError {
         size_of::<Inner>() + message.weight() + violations + details
     }
 
-    /// What the details say, in words of one language.
+    /// Returns the details, with messages in one language.
     pub fn details(&self, locale: Locale) -> Map<String, Value> {
         let mut details = self.0.details.clone();
         if !self.0.violations.is_empty() {
@@ -400,10 +402,10 @@ impl CallError {
         details
     }
 
-    /// The error as callers see it: `{kind, message, retryable, details}`.
+    /// Returns the error as clients get it: `{kind, message, retryable, details}`.
     pub fn to_json(&self, locale: Locale) -> Value {
         let mut details = self.details(locale);
-        // What went wrong inside is for the operator's eyes.
+        // The cause of an internal failure is logged for operators, not returned.
         if matches!(self.0.kind, ErrorKind::Internal | ErrorKind::Unavailable) {
             details.shift_remove("cause");
         }
@@ -454,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_may_see_is_taken_out_everywhere() {
+    fn hidden_values_are_removed_everywhere() {
         let redactor = Redactor::parse(&json!([{"pattern": "email"}])).expect("rules");
         let quoting = Message::new(&QUOTING).with("value", "\"0123-ada@b.example\"");
         let violations = vec![Violation::new("ada@b.example", quoting)];
@@ -478,7 +480,7 @@ mod tests {
     static QUOTING: crate::Template = crate::Template::new("quoting", "{value} is odd", "{value} is odd");
 
     #[test]
-    fn the_cause_is_kept_in_the_details() {
+    fn the_cause_is_in_the_details() {
         let error = CallError::text(ErrorKind::Network, "no answer")
             .caused_by("connection refused")
             .retry_after(Duration::from_millis(1500));

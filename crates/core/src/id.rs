@@ -1,6 +1,6 @@
-//! Ids: each noun has a type of its own, so that one cannot be taken for another.
+//! Ids: a separate type for each noun, so that they cannot be confused.
 //!
-//! Ids are minted elsewhere (that needs a clock); here they only parse and print.
+//! Creating ids needs a clock and happens elsewhere; here they only parse and print.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::ToolName;
 
-/// Declares id types: UUIDv7 inside, distinct types outside.
+/// Declares id types, all of them UUIDv7.
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
@@ -48,7 +48,7 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A space: what a team shares, and the border nothing crosses.
+    /// A space: the resources that a team shares, isolated from other spaces.
     SpaceId;
     /// A person, or a program that acts for one.
     UserId;
@@ -64,11 +64,11 @@ ids! {
     ProviderId;
     /// An alert.
     AlertId;
-    /// A file that is kept.
+    /// An uploaded file.
     ArtifactId;
 }
 
-/// A tool: its constant name where code provides it (built-in, native), a UUIDv7 where a user does.
+/// A tool: its constant name if code provides it (built-in, native), or a UUIDv7 if a user created it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ToolId {
@@ -85,13 +85,13 @@ impl fmt::Display for ToolId {
     }
 }
 
-/// One logical call of one tool, however many attempts it takes. A caller may
-/// give its own (a model's `call_…`), so this is text: 1 to 128 visible ASCII characters.
+/// One logical call of one tool, with any number of attempts. A caller may set its own (a model's `call_…`),
+/// so this is text: 1 to 128 visible ASCII characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub struct CallId(Arc<str>);
 
-/// Why a text is no call id.
+/// Why a text is not a valid call id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a call id has 1 to 128 visible ASCII characters")]
 pub struct CallIdError;
@@ -146,8 +146,8 @@ impl fmt::Display for CallId {
     }
 }
 
-/// One request to a server: a UUIDv7, or the caller's own word for it. It ties an answer to lines of the log.
-/// Carrying one along costs next to nothing; only who writes it down makes a text of it.
+/// One request to a server: a UUIDv7, or an id given by the caller. It links a response to log lines.
+/// Formatted only when it is written, so passing it along is cheap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestId {
     Made(Uuid),
@@ -163,7 +163,7 @@ impl From<Uuid> for RequestId {
 impl FromStr for RequestId {
     type Err = CallIdError;
 
-    /// What a caller gives is as plain as the id of a call.
+    /// Accepts the same characters as a call id.
     fn from_str(text: &str) -> Result<Self, CallIdError> {
         text.parse::<CallId>().map(|CallId(text)| Self::Given(text))
     }
@@ -189,14 +189,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_known_by_a_plain_word() {
+    fn a_request_id_is_a_uuid_or_plain_text() {
         assert_eq!("order-7".parse::<RequestId>().map(|id| id.to_string()), Ok("order-7".to_owned()));
         assert_eq!(RequestId::from(Uuid::nil()).to_string(), Uuid::nil().to_string());
         assert_eq!("a b".parse::<RequestId>(), Err(CallIdError));
     }
 
     #[test]
-    fn a_call_id_becomes_a_header_and_so_holds_no_odd_characters() {
+    fn a_call_id_is_valid_in_a_header() {
         for good in ["call_abc123", "0190b5a0-0000-7000-8000-000000000000", "toolu_01:a/b"] {
             assert_eq!(good.parse::<CallId>().map(String::from), Ok(good.to_owned()));
         }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_id_tells_a_name_from_a_uuid() {
+    fn a_tool_id_is_a_name_or_a_uuid() {
         let read = |text: &str| serde_json::from_value::<ToolId>(serde_json::json!(text));
         assert!(matches!(read("calculator"), Ok(ToolId::Named(_))));
         assert!(matches!(read("0190b5a0-0000-7000-8000-000000000000"), Ok(ToolId::Uuid(_))));

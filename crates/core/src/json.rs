@@ -1,16 +1,16 @@
-//! JSON from outside, read strictly: what two readers could understand differently is refused.
+//! Strict JSON parsing: input that two parsers could read differently is rejected.
 //!
-//! Duplicate keys, NUL characters, lone surrogates, nesting past 128 and
-//! integers that cannot be kept exactly are errors. Size limits are the door's.
+//! Duplicate keys, NUL characters, lone surrogates, nesting beyond 128 levels and integers that lose
+//! precision are errors. Size limits are enforced by the interfaces.
 
 use std::fmt;
 
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Reads one JSON document.
+/// Parses one JSON document.
 pub fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
-    // serde_json itself ends at depth 128 and refuses lone surrogates.
+    // serde_json itself limits the depth to 128 and rejects lone surrogates.
     let mut doubtful = false;
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = Strict { doubtful: &mut doubtful }.deserialize(&mut reader)?;
@@ -23,16 +23,16 @@ pub fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
-/// How large a value is.
+/// The size of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// How deep it is nested; a scalar is 0.
+    /// Nesting depth; 0 for a scalar.
     pub depth: usize,
-    /// How many values it holds, itself among them; long texts count for more.
+    /// Number of values, including itself; long texts count more.
     pub values: usize,
 }
 
-/// Looks once at every part of a value.
+/// Measures a value in one pass.
 pub fn size(value: &Value) -> Size {
     let long = |text: &str| text.len() / 64;
     let within = |keys: usize, parts: &mut dyn Iterator<Item = &Value>| {
@@ -55,7 +55,7 @@ pub fn size(value: &Value) -> Size {
     }
 }
 
-/// About how many bytes a value takes in memory.
+/// Returns the approximate size of a value in memory, in bytes.
 pub fn weight(value: &Value) -> usize {
     let own = size_of::<Value>();
     own + match value {
@@ -66,8 +66,8 @@ pub fn weight(value: &Value) -> usize {
     }
 }
 
-/// Reads one value. `doubtful` is set when a whole number came as a float, as
-/// serde_json reads integers past 64 bits.
+/// Deserializes one value. Sets `doubtful` if a whole number was read as a float, as serde_json does for
+/// integers beyond 64 bits.
 struct Strict<'a> {
     doubtful: &'a mut bool,
 }
@@ -153,7 +153,7 @@ fn without_nul<E: de::Error>(text: &str) -> Result<(), E> {
     if text.contains('\0') { Err(E::custom("a string holds a NUL character")) } else { Ok(()) }
 }
 
-/// The first integer literal that does not fit 64 bits, in a document known to be well formed.
+/// Returns the first integer literal that does not fit 64 bits, in a well-formed document.
 fn inexact_integer(bytes: &[u8]) -> Option<&str> {
     let mut index = 0;
     while let Some(&byte) = bytes.get(index) {
@@ -177,7 +177,7 @@ fn inexact_integer(bytes: &[u8]) -> Option<&str> {
                     .unwrap_or(rest.len());
                 let literal = std::str::from_utf8(rest.get(..length)?).ok()?;
                 let whole = !literal.contains(['.', 'e', 'E']);
-                // `-0` is a float to serde_json and nothing is lost by it.
+                // `-0` is a float in serde_json, without loss.
                 if whole
                     && literal != "-0"
                     && literal.parse::<i64>().is_err()
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_misread_is_refused_with_its_reason() {
+    fn ambiguous_json_is_rejected_with_a_reason() {
         for (text, reason) in [
             (r#"{"a":1,"a":2}"#, "the key \"a\" stands twice"),
             (r#"{"x":{"a":1,"\u0061":2}}"#, "the key \"a\" stands twice"),

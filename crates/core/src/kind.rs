@@ -1,7 +1,7 @@
-//! The seam between the pipeline and what a tool really does.
+//! The traits between the engine and the kinds of tools.
 //!
-//! A kind prepares once and runs many times. It names its failures; deadline,
-//! retry, breaker, record and redaction belong to the engine and never to a kind.
+//! A kind prepares a tool once and runs it many times. It classifies its failures; timeouts, retries,
+//! breakers, records and redaction belong to the engine and not to a kind.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,97 +12,100 @@ use crate::redact::Redactor;
 use crate::schema::AlsoAccepted;
 use crate::secret::SecretOwner;
 use crate::{
-    Arguments, CallContext, CallError, Effect, Later, Message, Reply, SecretRef, ToolName, ToolSpec,
-    Violation,
+    Arguments, CallContext, CallError, Effect, Message, PendingResult, ResultDelivery, SecretRef, ToolName,
+    ToolSpec, Violation,
 };
 
-/// A future behind `dyn`, as the seams return it.
+/// A boxed future, for traits used as `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// One way of doing a tool's work: `http`, `mcp`, `python`, an embedder's own.
+/// One kind of tool: `http`, `mcp`, `python`, or one of an embedding program.
 pub trait Kind: Send + Sync {
-    /// The word in a tool's `type`, in lower case.
+    /// Returns the `type` of its tools, in lower case.
     fn name(&self) -> &'static str;
 
-    /// Other words for the same kind.
+    /// Returns aliases of the type.
     fn aliases(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The tools this kind brings along, for everyone; their names are their ids.
+    /// Returns the tools that the kind provides in every space; their names are their ids.
     fn tools(&self) -> Vec<ToolSpec> {
         Vec::new()
     }
 
-    /// Other names by which its tools may be asked for.
+    /// Returns aliases of those tools.
     fn tool_aliases(&self) -> Vec<(&'static str, ToolName)> {
         Vec::new()
     }
 
-    /// Checks a definition's `config` and does all work that need not be done per call.
+    /// Checks a definition's `config` and does all work that does not depend on a call.
     fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError>;
 }
 
 /// One tool version, ready to run.
 pub trait Prepared: Send + Sync {
-    /// What a call does to the world, where the tool's definition does not say.
+    /// Returns the effect of a call, if the definition does not set it.
     fn effect(&self) -> Effect;
 
-    /// The argument schema, for kinds that can tell it from their config; used when the definition has none.
+    /// Returns the input schema derived from the config, used if the definition has none.
     fn input_schema(&self) -> Option<Value> {
         None
     }
 
-    /// The upstream that a call connects to. Tools of a space with the same key share a circuit breaker that counts
-    /// failed connections; each tool has one of its own for all its failures.
+    /// Returns the upstream that a call connects to. Tools of a space with the same key share a circuit
+    /// breaker that counts failed connections; each tool has a separate one for all its failures.
     fn breaker_key(&self, _arguments: &Arguments) -> Option<BreakerKey> {
         None
     }
 
-    /// The secrets that a call of it needs; the engine reveals them to the attempt and masks them in what it answers.
+    /// Returns the secrets that a call needs. The engine reveals them to the attempt and masks them in its
+    /// result.
     fn secrets(&self) -> &[SecretRef] {
         &[]
     }
 
-    /// Whether a call may use secrets of its caller alone: another user must not have it made again.
+    /// Returns true if a call may use secrets of its caller, so that another user must not replay it.
     fn acts_for_caller(&self) -> bool {
         self.secrets().iter().any(|secret| secret.owner == SecretOwner::Caller)
     }
 
-    /// Whether a call reads files of its caller: its answer is then for that caller alone.
+    /// Returns true if a call reads files of its caller: its result is then cached for that caller only.
     fn reads_own_files(&self, _arguments: &Arguments) -> bool {
         false
     }
 
-    /// Whether a call gets the schema's defaults like arguments, or they only serve to check it.
+    /// Returns true if the schema's defaults are passed to a call. Otherwise they are only used for
+    /// validation.
     fn takes_defaults(&self) -> bool {
         true
     }
 
-    /// Whether a call ignores properties that belong to another alternative than the one it selects: of the tool's
-    /// schema, or of [`Self::input_schema`] where that one has no alternatives.
+    /// Returns true if a call ignores properties of another alternative than the selected one: of the tool's
+    /// schema, or of [`Self::input_schema`] if the tool's schema has no alternatives.
     fn ignores_foreign_properties(&self) -> bool {
         false
     }
 
-    /// Violations that keep its config from being saved; paths are relative to the config. A stored definition that
-    /// has them, from before they were checked, still loads.
+    /// Returns violations that prevent saving the config, with paths relative to it. A stored definition that
+    /// was saved before such a check still loads.
     fn save_violations(&self) -> &[Violation] {
         &[]
     }
 
-    /// What in its config only an admin may save, and why; paths are relative to the config.
+    /// Returns the parts of the config that only an admin may save, with the reasons; paths are relative to
+    /// the config.
     fn for_admins(&self) -> &[Violation] {
         &[]
     }
 
-    /// What a call would do, for a dry run; nothing may be sent, and no secret shown.
+    /// Returns a preview of a call for a dry run. Must not send anything or reveal secrets.
     fn preview(&self, _arguments: &Arguments, _context: &CallContext) -> Result<Option<Value>, CallError> {
         Ok(None)
     }
 
-    /// The request of a call as a cURL command, for kinds whose calls are requests. Secrets are variables in
-    /// it; nothing may be sent, and no secret looked up.
+    /// Returns a call as a cURL command, for kinds whose calls are HTTP requests. Secrets become shell
+    /// variables. Must not send anything or look up secrets.
     fn as_curl(
         &self,
         _arguments: &Arguments,
@@ -111,31 +114,31 @@ pub trait Prepared: Send + Sync {
         Ok(None)
     }
 
-    /// What the tool's author wants nobody to see. The kind takes it out of what it answers, and the engine
-    /// out of what it records besides.
+    /// Returns the redaction rules of the tool's author. The kind applies them to results, and the engine to
+    /// everything else in the record.
     fn redactor(&self) -> Option<&Redactor> {
         None
     }
 
-    /// Better words for what is wrong with an argument than the schema has.
+    /// Returns a better message for a violation than the schema gives, if there is one.
     fn explain(&self, _violation: &Violation, _arguments: &Value) -> Option<Message> {
         None
     }
 
-    /// Values that an argument's `enum` accepts and does not list, such as `days` beside `day`.
+    /// Returns values that an argument's `enum` accepts without listing them, such as `days` for `day`.
     fn also_accepted(&self) -> Vec<AlsoAccepted> {
         Vec::new()
     }
 
-    /// How the answer of a call comes.
-    fn reply(&self) -> Reply {
-        Reply::Now
+    /// Returns how a call delivers its result.
+    fn result_delivery(&self) -> ResultDelivery {
+        ResultDelivery::Now
     }
 
     /// Makes one attempt. Dropping the future must stop the work.
     ///
-    /// What it gives may say that the answer comes later. Then it is run again when it is time to look, with a
-    /// context that holds what it said; see [`CallContext::resumed`].
+    /// The output may announce a deferred result. It is then run again when the result is due, with a context
+    /// that contains the stored state; see [`CallContext::resumed`].
     fn run<'a>(
         &'a self,
         arguments: &'a Arguments,
@@ -143,7 +146,7 @@ pub trait Prepared: Send + Sync {
     ) -> BoxFuture<'a, Result<ToolOutput, CallError>>;
 }
 
-/// The upstream that a circuit breaker is kept for, within one space: an origin, a server.
+/// The upstream of a circuit breaker within one space: an origin or a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BreakerKey(Arc<str>);
 
@@ -157,26 +160,26 @@ impl BreakerKey {
     }
 }
 
-/// What an attempt answered.
+/// The output of an attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
     pub data: Value,
-    /// The kind has taken the call's secrets out already.
+    /// The kind has already masked the call's secrets.
     pub is_masked: bool,
-    /// `data` as JSON text, where the kind has it at hand: a record need not write it again.
+    /// `data` as JSON text, if the kind has it: avoids serializing it again for the record.
     pub text: Option<Arc<str>>,
-    /// This is not the answer yet: `data` is nothing. In a box, since few need the room it takes.
-    pub later: Option<Box<Later>>,
+    /// Set if the result is deferred; `data` is then null. Boxed to keep the common output small.
+    pub later: Option<Box<PendingResult>>,
 }
 
 impl ToolOutput {
-    /// Of a kind that has taken out the secrets itself.
+    /// Creates an output whose secrets the kind has already masked.
     pub fn masked(data: Value) -> Self {
         Self { data, is_masked: true, text: None, later: None }
     }
 
-    /// The answer comes later.
-    pub fn later(later: Later) -> Self {
+    /// Creates the output of a call whose result is deferred.
+    pub fn deferred(later: PendingResult) -> Self {
         Self { later: Some(Box::new(later)), ..Self::masked(Value::Null) }
     }
 }
@@ -187,17 +190,17 @@ impl From<Value> for ToolOutput {
     }
 }
 
-/// A request as a command to paste into a shell.
+/// A request as a shell command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CurlCommand {
     pub command: String,
-    /// Those whose values it takes from variables.
+    /// The secrets that the command reads from variables.
     pub secrets: Vec<SecretRef>,
-    /// What whoever pastes it should know.
+    /// Notes for the user who runs the command.
     pub notes: Vec<Message>,
 }
 
-/// A config its kind cannot work with; paths are relative to the config.
+/// An invalid config; paths are relative to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfigError(pub Vec<Violation>);
 

@@ -1,8 +1,7 @@
-//! The nouns and rules of Haft: what a tool is, what a call is, what may go wrong.
+//! The types and rules of Haft: tools, calls, errors.
 //!
-//! Everything here is plain data and pure functions: no I/O, no clock, no
-//! database, no runtime. Names, ids, schemas and arguments that exist are valid;
-//! a [`ToolSpec`] is checked when the engine prepares it.
+//! Everything here is plain data and pure functions: no I/O, no clock, no database, no runtime. Names, ids,
+//! schemas and arguments are valid by construction; a [`ToolSpec`] is validated when the engine prepares it.
 
 pub mod agent;
 pub mod alert;
@@ -13,13 +12,13 @@ pub mod binding;
 pub mod builtin;
 pub mod call;
 pub mod condition;
+pub mod deferral;
 pub mod duration;
 pub mod effect;
 pub mod error;
 pub mod id;
 pub mod json;
 pub mod kind;
-pub mod later;
 pub mod locale;
 pub mod mask;
 pub mod mask_stream;
@@ -42,17 +41,17 @@ pub mod tool;
 pub mod trace;
 pub mod user;
 
-pub use allowance::{Allowance, Short};
+pub use allowance::{Allowance, ExhaustedAllowance};
 pub use arguments::Arguments;
 pub use artifact::{ArtifactBytes, ArtifactRef, Artifacts};
 pub use binding::{Binding, ToolConfig};
 pub use call::{CallContext, CallOptions, Caller, Progress, Source};
 pub use condition::Condition;
+pub use deferral::{CallbackBody, DeferredCall, PendingResult, ResultDelivery, ResumedCall};
 pub use effect::{Effect, Policy};
 pub use error::{CallError, ErrorKind, Violation};
 pub use id::{AgentId, CallId, ConversationId, RequestId, RunId, SpaceId, ToolId, UserId};
 pub use kind::{BoxFuture, BreakerKey, ConfigError, CurlCommand, Kind, Prepared, ToolOutput};
-pub use later::{CallbackBody, Later, Parked, Reply, Resumed};
 pub use locale::Locale;
 pub use message::{Message, Template};
 pub use model_options::{JsonSchemaFormat, ModelOptions, ResponseFormat};
@@ -66,7 +65,7 @@ pub use text::Text;
 pub use tool::{ToolSpec, ToolVersion};
 pub use trace::{TraceParent, TraceState};
 
-/// Every message of this crate.
+/// Returns all message templates of this crate.
 pub fn all_templates() -> Vec<&'static Template> {
     let own = [
         message::TEMPLATES,

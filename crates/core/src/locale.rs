@@ -1,4 +1,4 @@
-//! The languages Haft speaks, and how a caller picks one.
+//! The languages of messages, and how the language of a caller is selected.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,8 @@ pub enum Locale {
 }
 
 impl Locale {
-    /// Reads an `Accept-Language` value: the known language with the highest
-    /// weight wins, the first of equals, English when none is known.
+    /// Parses an `Accept-Language` value: selects the supported language with the highest weight, the first
+    /// one among equals, and English by default.
     pub fn from_accept_language(header: &str) -> Self {
         let mut best = (Self::En, 0.0_f32);
         for entry in header.split(',') {
@@ -31,7 +31,7 @@ impl Locale {
         best.0
     }
 
-    /// Reads a language tag or a POSIX locale: `zh`, `zh-Hans-CN`, `zh_CN.UTF-8`.
+    /// Parses a language tag or a POSIX locale: `zh`, `zh-Hans-CN`, `zh_CN.UTF-8`.
     pub fn from_tag(tag: &str) -> Option<Self> {
         let language = tag.trim().split(['-', '_', '.']).next()?;
         if language.eq_ignore_ascii_case("zh") {
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_heaviest_known_language_wins() {
+    fn the_supported_language_with_the_highest_weight_is_selected() {
         let check = |header, expected| {
             assert_eq!(Locale::from_accept_language(header), expected, "{header:?}");
         };

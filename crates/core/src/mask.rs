@@ -1,7 +1,7 @@
-//! Takes secrets out of whatever others shall see: plain, escaped, percent-encoded, in hex, or in base64 at any offset.
+//! Masks secrets in values: plain, escaped, percent-encoded, in hex, or in base64 at any offset.
 //!
-//! An echo may be encoded twice, as base64 within a URL is. Every spelling is looked for in the text, and in its parts
-//! once they are decoded (`decoded.rs`).
+//! An upstream may echo a secret encoded twice, such as base64 within a URL. Every spelling is searched in
+//! the text and in its decoded parts (`decoded.rs`).
 
 mod decoded;
 
@@ -13,25 +13,26 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
 
-/// What stands where a secret was.
+/// Replacement of a masked secret.
 pub const MASKED: &str = "***";
 
-/// A shorter secret would be found in everything; it is masked only where it stands alone.
+/// Minimum length of a secret that is searched within texts. Shorter secrets are masked only if they are
+/// the whole text.
 pub(crate) const SHORTEST_FOUND: usize = 4;
 
-/// A part of a secret that is shorter could be any word.
+/// Minimum length of a secret's part. A shorter one could be any word.
 const SHORTEST_PART: usize = 8;
 
-/// Base64 of fewer characters than this could be anything.
+/// Minimum length of base64. A shorter one could be any text.
 const SHORTEST_BASE64: usize = 7;
 
-/// The secrets of one call, as they are looked for.
+/// The secrets of one call, prepared for searching.
 pub struct Mask {
     patterns: Option<AhoCorasick>,
     short: Vec<String>,
-    /// Whether a number could be a secret.
+    /// True if a secret could be written as a number.
     in_numbers: bool,
-    /// The least length of an encoded secret that is encoded again.
+    /// Minimum length of an encoded secret that is encoded again.
     shortest: usize,
 }
 
@@ -47,16 +48,17 @@ impl Mask {
                 short.push(secret.to_owned());
             }
         }
-        // Base64 and hex of a secret itself are among the spellings, so that a decoded text holds at least one of them.
+        // Base64 and hex of a secret are among its spellings, so a decoded text contains at least one of
+        // them.
         let shortest = patterns.iter().map(String::len).min().unwrap_or_default();
         let could_be_number = |text: &String| text.bytes().all(|byte| b"0123456789+-.eE".contains(&byte));
         let in_numbers = patterns.iter().chain(&short).any(could_be_number);
         let build = || {
-            // Of a size that follows the patterns': secrets may be long.
+            // This kind's size grows with the patterns; secrets may be long.
             let kind = Some(AhoCorasickKind::ContiguousNFA);
             let built =
                 AhoCorasick::builder().kind(kind).match_kind(MatchKind::LeftmostLongest).build(&patterns);
-            // Too many patterns to be looked for: then everything is taken for a secret.
+            // Too many patterns to build: the mask then matches everything.
             built.or_else(|_| AhoCorasick::new([""])).ok()
         };
         let patterns = (!patterns.is_empty()).then(build).flatten();
@@ -67,8 +69,8 @@ impl Mask {
         self.patterns.is_none() && self.short.is_empty()
     }
 
-    /// Whether a document may hold a secret. Without a backslash, and without the zeros of
-    /// UTF-16, every text in it stands as it is.
+    /// Returns true if a document may contain a secret. Texts without a backslash and without the zeros of
+    /// UTF-16 are not escaped, so the raw bytes can be searched.
     pub fn may_be_in(&self, document: &[u8]) -> bool {
         let found = || {
             self.patterns.as_ref().is_some_and(|patterns| {
@@ -78,7 +80,7 @@ impl Mask {
         !self.short.is_empty() || memchr::memchr2(b'\\', 0, document).is_some() || found()
     }
 
-    /// The text without secrets.
+    /// Returns the text with secrets masked.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.short.iter().any(|secret| secret == text) {
             return Cow::Borrowed(MASKED);
@@ -98,7 +100,7 @@ impl Mask {
         Cow::Owned(clean)
     }
 
-    /// Where secrets stand in a text: ranges in order that do not overlap.
+    /// Returns the ranges of secrets in a text, sorted and without overlaps.
     fn find(&self, text: &str) -> Vec<Range<usize>> {
         let Some(patterns) = &self.patterns else { return Vec::new() };
         let mut found = decoded::find(patterns, text.as_bytes(), self.shortest);
@@ -117,7 +119,7 @@ impl Mask {
         merged
     }
 
-    /// Masks every text of a value, names of fields too.
+    /// Masks every text of a value, including field names.
     pub fn value(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -153,7 +155,8 @@ impl Mask {
     }
 }
 
-/// What of a secret an upstream may echo alone: the values of cookies, the password of a basic credential.
+/// Returns the parts of a secret that an upstream may echo separately: the values of cookies, the password of
+/// basic credentials.
 pub fn parts(secret: &str) -> Vec<String> {
     let pairs = secret.split([';', '&']).filter_map(|pair| Some(pair.split_once('=')?.1.trim().to_owned()));
     let pairs = pairs.filter(|value| value.len() >= SHORTEST_PART);
@@ -163,7 +166,7 @@ pub fn parts(secret: &str) -> Vec<String> {
     pairs.chain(password.filter(|password| password.len() >= SHORTEST_FOUND)).collect()
 }
 
-/// The ways an upstream may echo a secret.
+/// Returns the encodings in which an upstream may echo a secret.
 pub(crate) fn spellings(secret: &str) -> Vec<String> {
     let mut spellings = vec![secret.to_owned()];
     let mut add = |spelling: String| {
@@ -171,10 +174,11 @@ pub(crate) fn spellings(secret: &str) -> Vec<String> {
             spellings.push(spelling);
         }
     };
-    // As RFC 3986, Python, Go, JavaScript's two functions, Java and forms write it, in capitals or not.
-    for kept in ["-_.~", "-_.~/", "-_.~$&+=:@", "-_.~!'()*", "-_.~!'()*;,/?:@&=+$#", "-_.*", "-_."] {
+    // Percent-encoded as by RFC 3986, Python, Go, both JavaScript functions, Java and forms, in upper and
+    // lower case.
+    for unescaped in ["-_.~", "-_.~/", "-_.~$&+=:@", "-_.~!'()*", "-_.~!'()*;,/?:@&=+$#", "-_.*", "-_."] {
         for (space, is_lower) in [("%20", false), ("+", false), ("%20", true), ("+", true)] {
-            add(percent_encoded(secret, kept, space, is_lower));
+            add(percent_encoded(secret, unescaped, space, is_lower));
         }
     }
     let quoted = Value::from(secret).to_string();
@@ -191,7 +195,7 @@ pub(crate) fn spellings(secret: &str) -> Vec<String> {
     for offset in 0..3 {
         for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
             let bytes: Vec<u8> = std::iter::repeat_n(0, offset).chain(secret.bytes()).collect();
-            // Characters that share bits with what stands before or after the secret are not known.
+            // Characters that share bits with the text before or after the secret are unknown.
             let first = (offset * 8).div_ceil(6);
             let end = bytes.len() * 8 / 6;
             let encoded = engine.encode(&bytes);
@@ -204,12 +208,12 @@ pub(crate) fn spellings(secret: &str) -> Vec<String> {
     spellings
 }
 
-fn percent_encoded(text: &str, kept: &str, space: &str, is_lower: bool) -> String {
+fn percent_encoded(text: &str, unescaped: &str, space: &str, is_lower: bool) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
         match byte {
             b' ' => encoded.push_str(space),
-            _ if byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte) => {
+            _ if byte.is_ascii_alphanumeric() || unescaped.as_bytes().contains(&byte) => {
                 encoded.push(char::from(byte));
             }
             _ if is_lower => encoded.push_str(&format!("%{byte:02x}")),

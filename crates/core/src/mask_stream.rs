@@ -1,34 +1,34 @@
-//! Masks secrets in text that comes in pieces, wherever it is cut.
+//! Masks secrets in a stream of text, at any chunk boundaries.
 
 use std::borrow::Cow;
 
 use crate::mask::{MASKED, SHORTEST_FOUND, spellings};
 
-/// The secrets of one stream of text. What could be the beginning of a secret is held back until more is known.
+/// The secrets of a stream. Text that could be the beginning of a secret is held back until more arrives.
 #[derive(Debug, Clone, Default)]
 pub struct StreamMask {
-    /// All spellings of the secrets, the longest first.
+    /// All spellings of the secrets, longest first.
     patterns: Vec<String>,
-    /// The bytes that a pattern begins with.
+    /// First bytes of the patterns.
     first_bytes: Vec<u8>,
 }
 
 /// Text of one stream that is held back.
 #[derive(Debug, Clone, Default)]
-pub struct Held {
+pub struct HeldText {
     text: String,
-    /// Bytes at its beginning that were given out all the same.
+    /// Number of bytes at its start that were released anyway.
     released: usize,
     has_masked: bool,
 }
 
-impl Held {
-    /// Whether a secret was masked since this was asked last.
+impl HeldText {
+    /// Returns true if a secret was masked since the last call.
     pub fn take_has_masked(&mut self) -> bool {
         std::mem::take(&mut self.has_masked)
     }
 
-    /// The bytes that are held back.
+    /// Returns the number of bytes that are held back.
     pub fn len(&self) -> usize {
         self.text.len() - self.released
     }
@@ -37,7 +37,7 @@ impl Held {
         self.len() == 0
     }
 
-    /// Gives out what is held back. Should more text make a secret of it, the rest of the secret is masked.
+    /// Releases the held-back text. If more text completes a secret, the rest of the secret is masked.
     pub fn release(&mut self) -> String {
         let given = self.text.get(self.released..).unwrap_or_default().to_owned();
         self.released = self.text.len();
@@ -46,7 +46,7 @@ impl Held {
 }
 
 impl StreamMask {
-    /// Ignores secrets of fewer than four characters: they would be found everywhere.
+    /// Ignores secrets of fewer than four characters: they would match everywhere.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
         let secrets = secrets.into_iter().map(str::trim).filter(|secret| secret.len() >= SHORTEST_FOUND);
         let mut patterns: Vec<String> = secrets.flat_map(spellings).collect();
@@ -61,12 +61,12 @@ impl StreamMask {
         self.patterns.is_empty()
     }
 
-    /// Takes more text, and returns what certainly holds no part of a secret.
-    pub fn feed(&self, held: &mut Held, more: &str) -> String {
+    /// Adds text, and returns the part that certainly contains no secret.
+    pub fn feed(&self, held: &mut HeldText, more: &str) -> String {
         held.text.push_str(more);
         let (clean, rest) = self.scan(&held.text, true);
         let is_masked = matches!(clean, Cow::Owned(_));
-        // What was released begins a secret, or is none: then it is not given out again.
+        // Released text is the start of a secret, or was no secret: it is not returned again.
         let again = if clean.starts_with(MASKED) { 0 } else { held.released.min(rest) };
         let clean = clean.get(again..).unwrap_or_default().to_owned();
         held.text.drain(..rest);
@@ -75,20 +75,20 @@ impl StreamMask {
         clean
     }
 
-    /// Returns what was held back: no more text comes.
-    pub fn finish(&self, held: Held) -> String {
+    /// Returns the held-back text at the end of the stream.
+    pub fn finish(&self, held: HeldText) -> String {
         let (clean, _) = self.scan(&held.text, false);
         let again = if clean.starts_with(MASKED) { 0 } else { held.released };
         clean.get(again..).unwrap_or_default().to_owned()
     }
 
-    /// The whole text without secrets.
+    /// Masks the secrets of a whole text.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.scan(text, false).0
     }
 
-    /// The text without secrets, and where the rest begins that more text could make a secret.
-    fn scan<'t>(&self, text: &'t str, may_go_on: bool) -> (Cow<'t, str>, usize) {
+    /// Returns the masked text, and the offset of the rest that more text could turn into a secret.
+    fn scan<'t>(&self, text: &'t str, may_continue: bool) -> (Cow<'t, str>, usize) {
         let (mut clean, mut copied, mut at) = (String::new(), 0, 0);
         let bytes = text.as_bytes();
         let mut is_masked = false;
@@ -98,7 +98,7 @@ impl StreamMask {
         {
             at += found;
             let rest = bytes.get(at..).unwrap_or_default();
-            if may_go_on && self.holds(rest) {
+            if may_continue && self.holds(rest) {
                 break;
             }
             match self.patterns.iter().find(|pattern| rest.starts_with(pattern.as_bytes())) {
@@ -112,7 +112,7 @@ impl StreamMask {
                 None => at += 1,
             }
         }
-        let end = if at < text.len() && may_go_on && self.holds(bytes.get(at..).unwrap_or_default()) {
+        let end = if at < text.len() && may_continue && self.holds(bytes.get(at..).unwrap_or_default()) {
             at
         } else {
             text.len()
@@ -125,7 +125,7 @@ impl StreamMask {
         (Cow::Owned(clean), end)
     }
 
-    /// Whether more text could make this the beginning of a secret.
+    /// Returns true if more text could turn this into a secret.
     fn holds(&self, rest: &[u8]) -> bool {
         self.patterns.iter().any(|pattern| pattern.len() > rest.len() && pattern.as_bytes().starts_with(rest))
     }
@@ -155,13 +155,13 @@ mod tests {
             let cuts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
             for (place, first) in cuts.iter().enumerate() {
                 for second in &cuts[place..] {
-                    let (mut held, mut shown) = (Held::default(), String::new());
+                    let (mut held, mut masked) = (HeldText::default(), String::new());
                     for piece in [&text[..*first], &text[*first..*second], &text[*second..]] {
-                        shown.push_str(&mask.feed(&mut held, piece));
-                        assert!(expected.starts_with(&shown), "{shown} is not the beginning of {expected}");
+                        masked.push_str(&mask.feed(&mut held, piece));
+                        assert!(expected.starts_with(&masked), "{masked} is not the beginning of {expected}");
                     }
-                    shown.push_str(&mask.finish(held));
-                    assert_eq!(shown, expected, "cut at {first} and {second}");
+                    masked.push_str(&mask.finish(held));
+                    assert_eq!(masked, expected, "cut at {first} and {second}");
                 }
             }
         }
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn only_what_could_become_a_secret_is_held_back() {
         let mask = StreamMask::new([SECRET]);
-        let mut held = Held::default();
+        let mut held = HeldText::default();
         assert_eq!(mask.feed(&mut held, "All of this, and s"), "All of this, and ");
         assert_eq!(mask.feed(&mut held, "o on; sk-a/"), "so on; ");
         assert_eq!(mask.feed(&mut held, "x"), "sk-a/x");
@@ -178,20 +178,20 @@ mod tests {
     }
 
     #[test]
-    fn what_was_released_is_not_given_out_again_and_the_rest_of_a_secret_is_masked() {
+    fn released_text_is_not_returned_again_and_the_rest_of_a_secret_is_masked() {
         let mask = StreamMask::new([SECRET]);
         for (more, expected) in
             [("o what", "o what"), ("k-a/sk-a/ü+9!", "***!"), ("sk-a/sk-a/ü+9", "s***"), ("", "")]
         {
-            let mut held = Held::default();
+            let mut held = HeldText::default();
             assert_eq!(mask.feed(&mut held, "a s"), "a ");
             assert_eq!((held.len(), held.release(), held.len()), (1, "s".to_owned(), 0));
-            // After `ss` the second letter may begin a secret.
+            // After `ss`, the second letter may begin a secret.
             let expected = if more.starts_with("sk") { "***" } else { expected };
-            let mut shown = mask.feed(&mut held, more);
+            let mut masked = mask.feed(&mut held, more);
             assert_eq!(held.take_has_masked(), expected.starts_with('*'), "{more}");
-            shown.push_str(&mask.finish(held));
-            assert_eq!(shown, expected, "{more}");
+            masked.push_str(&mask.finish(held));
+            assert_eq!(masked, expected, "{more}");
         }
     }
 
@@ -200,7 +200,7 @@ mod tests {
         for secrets in [vec![], vec![""], vec!["abc"]] {
             let mask = StreamMask::new(secrets);
             assert!(mask.is_empty());
-            assert_eq!(mask.feed(&mut Held::default(), "abc"), "abc");
+            assert_eq!(mask.feed(&mut HeldText::default(), "abc"), "abc");
         }
     }
 }

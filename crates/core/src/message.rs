@@ -1,16 +1,16 @@
-//! Messages as data: an id and parameters, which become words only at a door.
+//! Messages as data: an id and parameters, rendered only by interfaces.
 //!
-//! Each crate declares its own [`Template`]s beside the code that uses them.
-//! No I/O and no global registry live here.
+//! Each crate declares its own [`Template`]s next to the code that uses them. There is no I/O and no global
+//! registry here.
 
 use std::fmt::{self, Write as _};
 
 use crate::Locale;
 
-/// One thing Haft can say, in every language it speaks. `{name}` marks a parameter.
+/// A message in every supported language. `{name}` marks a parameter.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Stable: clients and translations may rely on it.
+    /// Stable: clients and translations may depend on it.
     pub id: &'static str,
     pub en: &'static str,
     pub zh: &'static str,
@@ -29,7 +29,7 @@ impl Template {
     }
 }
 
-/// Declares a module's templates, and `TEMPLATES`, the list of them.
+/// Declares a module's templates, and their list `TEMPLATES`.
 #[macro_export]
 macro_rules! templates {
     ($($(#[$doc:meta])* $name:ident = $id:literal, $en:literal, $zh:literal;)*) => {
@@ -39,7 +39,7 @@ macro_rules! templates {
 }
 
 templates! {
-    // Words that come from elsewhere and are passed on as they are.
+    // Foreign texts that are passed on unchanged.
     VERBATIM = "verbatim", "{text}", "{text}";
 }
 
@@ -50,16 +50,16 @@ pub struct Message {
     params: Vec<(&'static str, Param)>,
 }
 
-/// The value of one parameter.
+/// The value of a parameter.
 #[derive(Debug, Clone, PartialEq)]
 enum Param {
     Text(String),
-    /// Messages of their own, rendered in the same language and joined with `, `.
+    /// Nested messages, rendered in the same language and joined with `, `.
     Messages(Vec<Message>),
 }
 
 impl Message {
-    /// The same without the value of one parameter, wherever it stands: it may be a secret.
+    /// Removes the values of one parameter, including nested ones: they may contain a secret.
     #[must_use]
     pub fn hiding(mut self, name: &str) -> Self {
         for (known, param) in &mut self.params {
@@ -79,7 +79,7 @@ impl Message {
         Self { template, params: Vec::new() }
     }
 
-    /// A message whose words are somebody else's: a native tool's error, an upstream's.
+    /// Creates a message from a foreign text: the error of a native tool or an upstream.
     pub fn verbatim(text: impl Into<String>) -> Self {
         Self::new(&VERBATIM).with("text", text.into())
     }
@@ -98,7 +98,7 @@ impl Message {
         self
     }
 
-    /// The same message with every text in it changed by `clean`.
+    /// Applies `clean` to every text of the message.
     #[must_use]
     pub(crate) fn cleaned(self, clean: &dyn Fn(&str) -> String) -> Self {
         let params = self.params.into_iter().map(|(name, param)| {
@@ -117,7 +117,7 @@ impl Message {
         self.template.id
     }
 
-    /// About how many bytes it takes in memory.
+    /// Returns the approximate size in memory, in bytes.
     pub fn weight(&self) -> usize {
         let params = self.params.iter().map(|(_, param)| match param {
             Param::Text(text) => text.len(),
@@ -126,7 +126,7 @@ impl Message {
         size_of::<Self>() + self.params.len() * size_of::<(&str, Param)>() + params.sum::<usize>()
     }
 
-    /// The message in words.
+    /// Renders the message as text.
     pub fn render(&self, locale: Locale) -> String {
         let mut words = String::new();
         self.render_into(&mut words, locale);
@@ -151,7 +151,7 @@ impl Message {
                         message.render_into(words, locale);
                     }
                 }
-                // A parameter nobody filled in shows as it stands rather than vanish.
+                // A parameter that was not filled in is shown literally.
                 None => {
                     let _ = write!(words, "{{{name}}}");
                 }
@@ -168,7 +168,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// Texts that clients match on, which are English in every language.
+/// Ids of texts that clients match on, which are in English in every language.
 const UNTRANSLATED: [&str; 6] = [
     "webSearch.noTavily",
     "webSearch.noSearxng",
@@ -178,8 +178,8 @@ const UNTRANSLATED: [&str; 6] = [
     "webSearch.braveFailed",
 ];
 
-/// Fails when a template lacks a language, is not translated, or its languages name different
-/// parameters. Each crate calls it in a test over its own templates.
+/// Fails if a template lacks a language, is not translated, or has different parameters in its languages.
+/// Each crate calls it in a test of the templates that it declares.
 pub fn check_templates(templates: &[&Template]) -> Result<(), String> {
     let mut ids = std::collections::HashSet::new();
     for template in templates {
@@ -193,15 +193,15 @@ pub fn check_templates(templates: &[&Template]) -> Result<(), String> {
         if parameters(en) != parameters(zh) {
             return Err(format!("{id}: the languages name different parameters"));
         }
-        if has_words(en) && !zh.chars().any(is_chinese) && !UNTRANSLATED.contains(id) {
+        if contains_text(en) && !zh.chars().any(is_chinese) && !UNTRANSLATED.contains(id) {
             return Err(format!("{id}: the Chinese text holds no Chinese character"));
         }
     }
     Ok(())
 }
 
-/// Whether a text has letters outside its parameters.
-fn has_words(text: &str) -> bool {
+/// Returns true if a text has letters outside its parameters.
+fn contains_text(text: &str) -> bool {
     let mut between = text.split('{').map(|part| part.split_once('}').map_or(part, |(_, rest)| rest));
     between.any(|part| part.contains(char::is_alphabetic))
 }
@@ -238,18 +238,18 @@ mod tests {
 
     #[test]
     fn a_template_with_other_parameters_in_one_language_is_found() {
-        static ODD: Template = Template::new("odd", "{a}", "{b}");
+        static MISMATCHED: Template = Template::new("mismatched", "{a}", "{b}");
         assert!(check_templates(&[&GREETING]).is_ok());
-        assert!(check_templates(&[&ODD]).is_err());
+        assert!(check_templates(&[&MISMATCHED]).is_err());
         assert!(check_templates(&[&GREETING, &GREETING]).is_err());
     }
 
     #[test]
-    fn a_template_with_english_words_only_is_found() {
+    fn an_untranslated_template_is_found() {
         static ENGLISH: Template = Template::new("english", "Not allowed: {host}", "Not allowed: {host}");
-        static NO_WORDS: Template = Template::new("noWords", "{path}: {message}", "{path}: {message}");
+        static NO_TEXT: Template = Template::new("noWords", "{path}: {message}", "{path}: {message}");
         let found = check_templates(&[&ENGLISH]).expect_err("it is not translated");
         assert_eq!(found, "english: the Chinese text holds no Chinese character");
-        assert!(check_templates(&[&NO_WORDS]).is_ok(), "parameters alone need no translation");
+        assert!(check_templates(&[&NO_TEXT]).is_ok(), "parameters alone need no translation");
     }
 }

@@ -1,4 +1,5 @@
-//! Model options: how a model is asked beyond its messages, in OpenAI's spelling. Nothing here knows a dialect.
+//! Model options: parameters of a model request beyond its messages, in OpenAI's spelling. Nothing here is
+//! specific to a dialect.
 
 mod response_format;
 
@@ -59,10 +60,10 @@ const MOST_OPTIONS: usize = 64;
 
 const MOST_STOPS: usize = 16;
 
-/// The option that says what happens with options that a provider does not support.
+/// The option that drops options unsupported by a provider.
 pub const DROP_PARAMS: &str = "drop_params";
 
-/// Options that say whether and how much a model thinks.
+/// Options that control whether and how much a model reasons.
 const THINKING_OPTIONS: [&str; 2] = ["thinking", "reasoning_effort"];
 
 /// The option that holds the response format.
@@ -99,8 +100,8 @@ static OWN_FIELDS: [(&str, &Template, &str); 11] = [
     ("parallel_tool_calls", &FIELD_OF_AGENT, "config.parallelToolCalls"),
 ];
 
-/// Options by their name in OpenAI's API. The types of known ones are checked. Their values are for the providers:
-/// compatible servers have values that OpenAI does not have.
+/// Options by their name in OpenAI's API. Types of known options are checked. Values are passed to the
+/// providers: compatible servers accept values that OpenAI does not.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ModelOptions {
@@ -110,8 +111,8 @@ pub struct ModelOptions {
 }
 
 impl ModelOptions {
-    /// Checks options as a request or an agent's configuration has them. `null` stands for the default. Does not
-    /// compile the schema of the response format: [`Self::format_schema`] does.
+    /// Validates the options of a request or an agent. `null` stands for the default. Does not compile the
+    /// schema of the response format: [`Self::format_schema`] does.
     pub fn read(fields: Map<String, Value>) -> Result<Self, Vec<Violation>> {
         let mut options = fields;
         options.retain(|name, value| !value.is_null() && !has_no_effect(name, value));
@@ -136,7 +137,7 @@ impl ModelOptions {
         self.fields.get(name)
     }
 
-    /// The options for a provider, without those that are for Haft itself.
+    /// Returns the options for a provider, without those for Haft itself.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         let own = [DROP_PARAMS, RESPONSE_FORMAT];
         let all = self.fields.iter().map(|(name, value)| (name.as_str(), value));
@@ -150,12 +151,12 @@ impl ModelOptions {
         self.fields.shift_remove(name)
     }
 
-    /// Whether options that a provider does not support are left out with a warning, instead of refused.
+    /// Returns true if unsupported options are dropped with a warning instead of rejected.
     pub fn drops_unsupported(&self) -> bool {
         self.fields.get(DROP_PARAMS) == Some(&Value::Bool(true))
     }
 
-    /// Refuses options that Haft supports with no provider, unless `drop_params` is set.
+    /// Rejects options that Haft supports with no provider, unless `drop_params` is set.
     pub fn check_supported(&self) -> Result<(), Vec<Violation>> {
         let unsupported = self.fields.iter().filter(|(name, value)| is_unsupported(name, value));
         let violations =
@@ -172,18 +173,18 @@ impl ModelOptions {
         names
     }
 
-    /// The form of the answer, if one was asked for.
+    /// Returns the requested response format, if there is one.
     pub fn response_format(&self) -> Option<ResponseFormat> {
         ResponseFormat::read(self.fields.get(RESPONSE_FORMAT)?).ok().flatten()
     }
 
-    /// The compiled schema of the response format, if there is one. The first call compiles it, which takes time: keep
-    /// it off async threads.
+    /// Returns the compiled schema of the response format, if there is one. The first call compiles it, which
+    /// is slow: do not run it on async threads.
     pub fn format_schema(&self) -> Result<Option<Arc<ToolSchema>>, Vec<Violation>> {
         self.schema.get(|| self.response_format())
     }
 
-    /// These options, completed by others. Options for thinking are one setting, of which nothing is completed.
+    /// Returns these options, completed by others. Options for reasoning are one setting and are not mixed.
     #[must_use]
     pub fn or(&self, others: &Self) -> Self {
         let mut fields = others.fields.clone();
@@ -196,7 +197,7 @@ impl ModelOptions {
     }
 }
 
-/// Whether an option requests what every request gets.
+/// Returns true if an option requests the default behavior.
 fn has_no_effect(name: &str, value: &Value) -> bool {
     let is_empty = match value {
         Value::Array(items) => items.is_empty(),
@@ -238,7 +239,7 @@ fn check(name: &str, value: &Value) -> Result<(), Message> {
     }
 }
 
-/// The texts at which a model stops: one, or a list. An empty list says nothing.
+/// Returns the stop sequences: one text, or a list, which may be empty.
 pub fn stops(value: &Value) -> Option<Vec<&str>> {
     let filled = |text: &Value| -> bool { text.as_str().is_some_and(|text| !text.is_empty()) };
     match value {

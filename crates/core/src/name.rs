@@ -1,4 +1,4 @@
-//! Names that parse: a tool's name, and the word for a kind of tool.
+//! Validated names: of a tool, and of a kind of tool.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The name a model calls a tool by: `[a-zA-Z0-9_-]`, 1 to 64 bytes, and not in
-/// the form of an id, so that a path can hold either.
+/// The name by which a model calls a tool: `[a-zA-Z0-9_-]`, 1 to 64 bytes, and not in the form of an id, so
+/// that a URL path can contain either.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ToolName(Arc<str>);
 
-/// Why a text is no tool name.
+/// Why a text is not a valid tool name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     #[error("a tool name has 1 to 64 letters, digits, `_` or `-`")]
@@ -21,7 +21,7 @@ pub enum NameError {
     LooksLikeId,
 }
 
-/// The tools that an agent's turn adds by itself. No stored tool may have one of these names.
+/// Names of the tools that an agent's turn adds. No stored tool may have one of them.
 pub const FIND_TOOLS: &str = "find_tools";
 pub const TASK_RESULT: &str = "task_result";
 pub const READ_RESULT: &str = "read_result";
@@ -29,7 +29,7 @@ pub const READ_RESULT: &str = "read_result";
 pub const RESERVED_NAMES: [&str; 3] = [FIND_TOOLS, TASK_RESULT, READ_RESULT];
 
 impl ToolName {
-    /// A name that stands in the code. A test of whoever writes it down shows that it parses.
+    /// Wraps a constant of the code. A test of the declaring crate must check that it parses.
     pub fn constant(name: &'static str) -> Self {
         Self(name.into())
     }
@@ -86,8 +86,8 @@ impl fmt::Display for ToolName {
     }
 }
 
-/// The word in a tool's `type`: `http`, `mcp`, … Read without regard to case;
-/// the set is open, since an embedder may add kinds.
+/// The `type` of a tool: `http`, `mcp`, … Case-insensitive. The set is open, because embedding programs may
+/// add kinds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(from = "String")]
 pub struct KindName(Arc<str>);
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_keeps_the_rule_models_ask_for() {
+    fn a_name_follows_the_rules_of_model_apis() {
         for good in ["a", "get_weather-2", &"x".repeat(64), "UPPER", "0"] {
             assert_eq!(good.parse::<ToolName>().map(String::from), Ok(good.to_owned()));
         }

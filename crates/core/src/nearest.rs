@@ -1,11 +1,11 @@
-//! The known words nearest to one that is not known, for "did you mean".
+//! The known words most similar to an unknown one, for "did you mean".
 
-const LONGEST: usize = 64;
+const MAX_LENGTH: usize = 64;
 
-/// At most `most` of `known`, nearest first, leaving out those that are not alike.
+/// Returns at most `most` similar words of `known`, the most similar first.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
-    // Names are short; a long word is none, and comparing it would take long.
-    if word.len() > LONGEST {
+    // Names are short: a longer word is no name, and comparing it would be slow.
+    if word.len() > MAX_LENGTH {
         return Vec::new();
     }
     let wanted = word.to_ascii_lowercase();
@@ -18,7 +18,7 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>, most: usize
 }
 
 fn likeness(wanted: &str, name: &str) -> f64 {
-    // A name that holds the word, or the other way round, is near whatever their lengths.
+    // A name that contains the word, or is contained in it, is similar whatever their lengths.
     let holds = wanted.len() >= 3 && name.len() >= 3 && (name.contains(wanted) || wanted.contains(name));
     let score = strsim::jaro_winkler(wanted, name);
     if holds { score.max(0.85) } else { score }

@@ -1,4 +1,4 @@
-//! What a caller gets back: the tool's answer or how it failed, with the facts of the call.
+//! The result of a call: the tool's data or its error, with facts about the call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use crate::{CallError, CallId, Locale};
 
-/// One finished call. A tool's failure is data like its answer.
+/// One finished call. A tool's failure is data, like its success.
 #[derive(Debug, Clone)]
 pub struct ToolExecutionResult {
     pub call_id: CallId,
-    /// The tool's name, or what the caller called it when there is no such tool.
+    /// The tool's name, or the name given by the caller if there is no such tool.
     pub tool_name: Arc<str>,
     pub outcome: Result<Arc<Value>, CallError>,
     pub execution_time: Duration,
@@ -33,7 +33,7 @@ impl ToolExecutionResult {
         self.outcome.as_ref().err()
     }
 
-    /// The result as every door shows it, in words of one language; the data is not copied.
+    /// Returns the result for serialization in one language; the data is not copied.
     pub fn localized(&self, locale: Locale) -> Localized<'_> {
         Localized { result: self, locale }
     }
@@ -45,7 +45,7 @@ impl Serialize for ToolExecutionResult {
     }
 }
 
-/// A result about to be written in one language.
+/// A result to be serialized in one language.
 #[derive(Debug, Clone, Copy)]
 pub struct Localized<'a> {
     result: &'a ToolExecutionResult,

@@ -1,4 +1,4 @@
-//! Whether a call may go ahead, by what it is given: `ask` may hold only when some condition does.
+//! Policies that may depend on arguments: `ask` may apply only if a condition holds.
 
 use serde_json::Value;
 
@@ -6,11 +6,11 @@ use crate::{Condition, Message, Policy, Violation};
 
 crate::templates! {
     NOT_ASKED = "policy.notAsked",
-        "says when to ask, so the policy must be ask or be left out",
+        "sets a condition for asking, so the policy must be ask or absent",
         "指定了询问条件，因此策略必须为 ask 或留空";
 }
 
-/// A policy, with the condition that a definition or a binding gave it.
+/// A policy with its optional condition, from a definition or a binding.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PolicyRule {
     policy: Policy,
@@ -18,7 +18,7 @@ pub struct PolicyRule {
 }
 
 impl PolicyRule {
-    /// Reads what was written; what is wrong with it is at `askWhen`.
+    /// Parses the policy and its condition. Violations are at `askWhen`.
     pub fn read(policy: Option<Policy>, ask_when: Option<&str>) -> Result<Self, Violation> {
         let Some(text) = ask_when else {
             return Ok(Self { policy: policy.unwrap_or_default(), ask_when: None });
@@ -33,18 +33,18 @@ impl PolicyRule {
         Ok(Self { policy: Policy::Ask, ask_when: Some(condition) })
     }
 
-    /// What holds for these arguments. Where the condition cannot be told, it is taken to hold.
+    /// Returns the policy for these arguments. A condition that cannot be evaluated counts as true.
     pub fn of(&self, arguments: &Value) -> Policy {
         let holds = self.ask_when.as_ref().is_none_or(|condition| condition.holds(arguments) != Some(false));
         if holds { self.policy } else { Policy::Allow }
     }
 
-    /// What holds at most, whatever the arguments are.
+    /// Returns the strictest policy that any arguments can have.
     pub fn strictest(&self) -> Policy {
         self.policy
     }
 
-    /// Why it asks, in the words of whoever wrote the rule.
+    /// Returns the condition as its author wrote it, as the reason for asking.
     pub fn reason(&self) -> Option<&str> {
         self.ask_when.as_ref().map(Condition::as_str)
     }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_asks_when_its_condition_holds_or_cannot_be_told() {
+    fn it_asks_if_its_condition_holds_or_cannot_be_evaluated() {
         let rule = PolicyRule::read(Some(Policy::Ask), Some("amount > 100")).expect("a rule");
         assert_eq!(rule.of(&json!({"amount": 101})), Policy::Ask);
         assert_eq!(rule.of(&json!({"amount": 100})), Policy::Allow);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_at_its_field() {
+    fn contradictory_settings_are_rejected_at_their_field() {
         for (policy, text) in [(Some(Policy::Allow), "a > 1"), (Some(Policy::Block), "a > 1"), (None, "a >")]
         {
             assert_eq!(PolicyRule::read(policy, Some(text)).expect_err("refused").path, "askWhen");

@@ -1,4 +1,4 @@
-//! Where models are asked: a provider's address and the name of its key. The key itself never appears here.
+//! Model providers: address, dialect, and the name of the key. The key itself is never stored here.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,44 +7,44 @@ use serde_json::Value;
 use crate::SpaceId;
 use crate::id::ProviderId;
 
-/// A provider as somebody wrote it down.
+/// The definition of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderSpec {
     pub name: String,
     pub kind: ProviderKind,
-    /// The kind's own address when absent.
+    /// `None` stands for the default address of the kind.
     #[serde(default)]
     pub base_url: Option<String>,
     /// A reference, `secret://NAME`.
     #[serde(default)]
     pub api_key: Option<String>,
-    /// Asked of the provider when empty.
+    /// Requested from the provider if empty.
     #[serde(default)]
     pub models: Vec<String>,
-    /// The answers of one that is scripted; none of any other.
+    /// The responses of a scripted provider; `None` for any other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<Value>,
-    /// Whether its models have no native tool calls, so that a call at the end of a text is one. Of any other model
-    /// such a text is prose.
+    /// True if its models have no native tool calls, so that a call at the end of a text is executed. For
+    /// other models such a text is prose.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub text_tool_calls: bool,
-    /// Whether the address is the word of who runs the server, and may lead anywhere. One of a user's is looked
-    /// at as a tool's is.
+    /// True if the operator configured the address, which may then be any address. An address set by a user
+    /// is checked like a tool's.
     #[serde(default)]
     pub by_operator: bool,
 }
 
-/// What a provider speaks.
+/// The dialect of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProviderKind {
-    /// Also everything compatible with it.
+    /// Also compatible servers.
     Openai,
     Anthropic,
     Gemini,
     Ollama,
-    /// Reads its answers from a list, for tests.
+    /// Returns scripted responses, for tests.
     Scripted,
 }
 

@@ -1,4 +1,4 @@
-//! What a tool's author wants nobody to see: values at paths, and texts that look like something.
+//! Redaction rules of a tool's author: values at paths, and texts that match patterns.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use crate::error::ROOT;
 use crate::{Message, Violation};
 
-/// What stands where something was.
+/// Replacement of a redacted value.
 pub const REDACTED: &str = "[redacted]";
 
-/// The most memory a pattern may take, compiled.
+/// Maximum memory of a compiled pattern.
 const PATTERN_BYTES: usize = 1 << 20;
 
 crate::templates! {
@@ -27,7 +27,7 @@ crate::templates! {
         "{pattern} 不是有效的模式: {reason}；请使用正则表达式，或 email、phone、idCard、card";
 }
 
-/// Rules, ready to apply.
+/// A parsed set of rules.
 #[derive(Debug, Default)]
 pub struct Redactor {
     paths: Vec<Vec<String>>,
@@ -37,12 +37,12 @@ pub struct Redactor {
 #[derive(Debug)]
 struct Pattern {
     regex: Regex,
-    /// A number only looks like a card when its digits add up.
+    /// A number counts as a payment card only if its checksum is valid.
     is_card: bool,
 }
 
 impl Redactor {
-    /// Reads a list of rules.
+    /// Parses a list of rules.
     pub fn parse(rules: &Value) -> Result<Self, Vec<Violation>> {
         let Value::Array(rules) = rules else {
             return Err(vec![Violation::new(ROOT, Message::new(&NOT_A_LIST))]);
@@ -73,7 +73,7 @@ impl Redactor {
         self.paths.is_empty() && self.patterns.is_empty()
     }
 
-    /// Whether values are named by where they stand.
+    /// Returns true if a rule selects values by path.
     pub fn has_paths(&self) -> bool {
         !self.paths.is_empty()
     }
@@ -88,7 +88,7 @@ impl Redactor {
         }
     }
 
-    /// A text without what looks like something to hide.
+    /// Redacts parts of a text that match a pattern.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.patterns.iter().fold(Cow::Borrowed(text), |text, pattern| match pattern.redact(&text) {
             Cow::Borrowed(_) => text,
@@ -119,7 +119,7 @@ impl Redactor {
         }
     }
 
-    /// Names that look like something are data too; fields whose names become equal are numbered.
+    /// Redacts field names, which are data too. Fields whose names become equal are numbered.
     fn renamed(&self, fields: Map<String, Value>) -> Map<String, Value> {
         let mut renamed = Map::new();
         for (name, value) in fields {
@@ -136,14 +136,14 @@ impl Redactor {
     }
 }
 
-/// `$.user.emails.*` as its steps.
+/// Parses `$.user.emails.*` into steps.
 fn parse_path(path: &str) -> Option<Vec<String>> {
     let path = path.strip_prefix("$.").unwrap_or(path);
     let steps: Vec<String> = path.split('.').map(str::to_owned).collect();
     steps.iter().all(|step| !step.is_empty()).then_some(steps)
 }
 
-/// A name meets every item of a list, so that `users.email` need not say how many there are.
+/// Redacts the values at a path. A name applies to every item of a list, so `users.email` needs no index.
 fn redact_at(value: &mut Value, path: &[String]) {
     let Some((step, rest)) = path.split_first() else {
         *value = REDACTED.into();
@@ -168,9 +168,9 @@ fn redact_at(value: &mut Value, path: &[String]) {
 }
 
 const EMAIL: &str = r"(?i)[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}.-]+\.\p{L}{2,}";
-/// With a country code, Chinese mobile and landline numbers, North American ones.
+/// Numbers with a country code, Chinese mobile and landline numbers, North American numbers.
 const PHONE: &str = r"\+\d[\d ().-]{6,18}\d|(?-u:\b)(?:1[3-9]\d[ -]?\d{4}[ -]?\d{4}|0\d{2,3}-\d{7,8}|\d{3}[ .-]\d{3}[ .-]\d{4})(?-u:\b)|\(\d{3}\) ?\d{3}[ .-]\d{4}(?-u:\b)";
-/// Chinese identity cards and American social security numbers.
+/// Chinese identity cards and US social security numbers.
 const ID_CARD: &str = r"(?-u:\b)(?:[1-9]\d{5}(?:18|19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx]|\d{3}-\d{2}-\d{4})(?-u:\b)";
 const CARD: &str = r"(?-u:\b)\d(?:[ -]?\d){12,18}(?-u:\b)";
 
@@ -212,7 +212,7 @@ impl Pattern {
     }
 }
 
-/// Luhn's check, which every payment card passes.
+/// Checks the Luhn checksum, which every payment card number passes.
 fn is_card_number(text: &str) -> bool {
     let digits = text.bytes().rev().filter(u8::is_ascii_digit).map(|digit| u32::from(digit - b'0'));
     let sum: u32 = digits
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_something_is_redacted_anywhere() {
+    fn texts_that_match_a_pattern_are_redacted_anywhere() {
         for (pattern, text, clean) in [
             ("email", "write to ada.l+x@mail.example.co.uk now", "write to [redacted] now"),
             ("email", "no mail @ home", "no mail @ home"),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_cannot_be_used_are_told_with_their_place() {
+    fn invalid_rules_are_reported_with_their_path() {
         let rules = json!(["a..b", {"pattern": "("}, {"pattern": "a*"}, 7, {"other": "x"}, "fine"]);
         let violations = Redactor::parse(&rules).expect_err("wrong");
         let places: Vec<&str> = violations.iter().map(|violation| violation.path.as_str()).collect();

@@ -1,16 +1,17 @@
-//! How often and how patiently a call is repeated, as data. The loop is the engine's.
+//! The retry policy of a call, as data: the number of retries and the pauses (exponential backoff). The engine
+//! runs the loop and adds the jitter.
 
 use std::time::Duration;
 
 use crate::{CallError, Effect};
 
-/// The longest pause between two attempts.
+/// Maximum pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Further attempts when the tool does not say.
+/// Number of retries if the tool does not set one.
 const DEFAULT_FURTHER_ATTEMPTS: u32 = 3;
 
-/// Which failures of a call are repeated, and after what pauses.
+/// The failures of a call that are retried, and the pauses before each retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
     further_attempts: u32,
@@ -19,8 +20,8 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// `by_tool` is the number the tool's definition gives, `by_call` the one this call asks for.
-    /// Only the tool can allow that a write is repeated whose outcome is not known.
+    /// Creates a policy. `by_tool` is the number in the tool's definition, `by_call` the one in the options. Only the
+    /// tool can permit retries of a write with an unknown outcome.
     pub fn new(effect: Effect, by_tool: Option<u32>, by_call: Option<u32>, first_pause: Duration) -> Self {
         Self {
             further_attempts: by_call.or(by_tool).unwrap_or(DEFAULT_FURTHER_ATTEMPTS),
@@ -29,12 +30,12 @@ impl RetryPolicy {
         }
     }
 
-    /// Whether this failure may be followed by another attempt.
+    /// Returns true if this failure may be followed by another attempt.
     pub fn repeats(&self, error: &CallError) -> bool {
         error.is_retryable() && (self.repeatable || error.did_nothing())
     }
 
-    /// The pauses between attempts, before jitter; the iterator ends when we should give up.
+    /// Returns the pauses between attempts, before jitter. The iterator ends with the last retry.
     pub fn pauses(self) -> impl Iterator<Item = Duration> {
         (0..self.further_attempts).scan(self.first_pause, |next, _| {
             let pause = (*next).min(LONGEST_PAUSE);
@@ -49,14 +50,15 @@ mod tests {
     use super::*;
     use crate::ErrorKind;
 
-    fn policy(effect: Effect, told: Option<u32>) -> RetryPolicy {
-        RetryPolicy::new(effect, told, None, Duration::from_secs(1))
+    fn policy(effect: Effect, further: Option<u32>) -> RetryPolicy {
+        RetryPolicy::new(effect, further, None, Duration::from_secs(1))
     }
 
     #[test]
     fn pauses_double_up_to_thirty_seconds() {
-        let seconds =
-            |told| -> Vec<u64> { policy(Effect::Read, told).pauses().map(|pause| pause.as_secs()).collect() };
+        let seconds = |further| -> Vec<u64> {
+            policy(Effect::Read, further).pauses().map(|pause| pause.as_secs()).collect()
+        };
         assert_eq!(seconds(None), [1, 2, 4]);
         assert_eq!(seconds(Some(0)), [0; 0]);
         assert_eq!(seconds(Some(7)), [1, 2, 4, 8, 16, 30, 30]);

@@ -1,4 +1,4 @@
-//! Secrets by name: what a definition holds instead of a credential, and the values a call was given for them.
+//! Secret references in definitions, and the revealed values of a call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,20 +7,20 @@ use secrecy::SecretString;
 
 use crate::mask::Mask;
 
-/// How a reference begins.
+/// Prefix of a reference.
 pub const SCHEME: &str = "secret://";
 
-/// The longest name.
-const LONGEST_NAME: usize = 64;
+/// Maximum length of a name.
+const MAX_NAME: usize = 64;
 
-/// `secret://NAME`, the space's, or `secret://me/NAME`, the caller's own.
+/// `secret://NAME`, a secret of the space, or `secret://me/NAME`, a secret of the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SecretRef {
     pub owner: SecretOwner,
     pub name: String,
 }
 
-/// Whose secret is meant.
+/// The owner of a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SecretOwner {
     Space,
@@ -28,7 +28,7 @@ pub enum SecretOwner {
 }
 
 impl SecretRef {
-    /// Reads the reference at the start of a text, after its scheme, and gives what follows it.
+    /// Parses a reference at the start of a text, after its scheme. Returns it with the rest of the text.
     pub(crate) fn at_start(text: &str) -> Option<(Self, &str)> {
         let (owner, text) = match text.strip_prefix("me/") {
             Some(own) => (SecretOwner::Caller, own),
@@ -37,7 +37,7 @@ impl SecretRef {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let length = text.bytes().take_while(is_part).count();
         let (name, rest) = text.split_at(length);
-        let fits = (1..=LONGEST_NAME).contains(&length);
+        let fits = (1..=MAX_NAME).contains(&length);
         fits.then(|| (Self { owner, name: name.to_owned() }, rest))
     }
 }
@@ -52,7 +52,7 @@ impl fmt::Display for SecretRef {
     }
 }
 
-/// The secrets one call may use, with their values and what takes them out of its answer. Never shown.
+/// The revealed secrets of one call, with the mask for its result. Never displayed.
 #[derive(Default)]
 pub struct Secrets {
     values: Vec<(SecretRef, SecretString)>,
@@ -68,7 +68,7 @@ impl Secrets {
         self.values.iter().find(|(known, _)| known == secret).map(|(_, value)| value)
     }
 
-    /// Nothing where there are no secrets.
+    /// Returns `None` if there are no secrets.
     pub fn mask(&self) -> Option<&Arc<Mask>> {
         self.mask.as_ref()
     }

@@ -1,19 +1,19 @@
-//! Commands for a POSIX shell, made to be pasted: whatever a word holds means itself, and variables stand between.
+//! Commands for a POSIX shell, quoted for pasting. Words are taken literally, except for variables.
 //!
-//! Nothing is run here.
+//! Nothing is executed here.
 
 use std::fmt::Write as _;
 
 /// A part of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'a> {
-    /// Means itself, whatever it holds.
+pub enum ShellPart<'a> {
+    /// Literal text.
     Plain(&'a str),
-    /// The value of the shell variable of this name.
+    /// The value of the shell variable with this name.
     Variable(&'a str),
 }
 
-/// A command in the making.
+/// A command that is being built.
 #[derive(Debug, Default)]
 pub struct Command {
     text: String,
@@ -21,28 +21,28 @@ pub struct Command {
 }
 
 impl Command {
-    /// A word of ours, such as `curl`, `-H` or `|`: without quotes where it needs none.
+    /// Adds a constant word, such as `curl`, `-H` or `|`. Quoted only if necessary.
     pub fn bare(&mut self, word: &str) -> &mut Self {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./|%@".contains(&byte);
         if word.is_empty() || !word.bytes().all(is_plain) {
-            return self.word(&[Piece::Plain(word)]);
+            return self.word(&[ShellPart::Plain(word)]);
         }
         self.separate();
         self.text.push_str(word);
         self
     }
 
-    /// A word that may hold anything.
-    pub fn word(&mut self, pieces: &[Piece<'_>]) -> &mut Self {
+    /// Adds a word of literal and variable pieces.
+    pub fn word(&mut self, pieces: &[ShellPart<'_>]) -> &mut Self {
         self.separate();
         let start = self.text.len();
         for piece in pieces {
             match piece {
-                Piece::Plain(text) => {
+                ShellPart::Plain(text) => {
                     self.has_nul |= text.contains('\0');
                     quote(text, &mut self.text);
                 }
-                Piece::Variable(name) => {
+                ShellPart::Variable(name) => {
                     self.text.push_str("\"$");
                     self.text.push_str(name);
                     self.text.push('"');
@@ -55,12 +55,12 @@ impl Command {
         self
     }
 
-    /// An option and its value.
-    pub fn option(&mut self, name: &str, value: &[Piece<'_>]) -> &mut Self {
+    /// Adds an option and its value.
+    pub fn option(&mut self, name: &str, value: &[ShellPart<'_>]) -> &mut Self {
         self.bare(name).word(value)
     }
 
-    /// The whole command; nothing when a word holds a NUL, which no command can.
+    /// Returns the command. Returns `None` if a word contains NUL, which no command can.
     pub fn finish(self) -> Option<String> {
         (!self.has_nul).then_some(self.text)
     }
@@ -72,8 +72,8 @@ impl Command {
     }
 }
 
-/// Between single quotes nothing has a meaning but the quote itself. Control characters are written as
-/// numbers: a terminal would take them for keys, and so end the quotes or the line.
+/// Quotes a text. Within single quotes, only the quote itself is special. Control characters are written as
+/// numbers: a terminal would interpret them as keys, and could end the quotes or the line.
 fn quote(text: &str, into: &mut String) {
     let mut is_open = false;
     for character in text.chars() {
@@ -83,7 +83,7 @@ fn quote(text: &str, into: &mut String) {
             }
             into.push_str("\"$(printf '");
             for byte in character.encode_utf8(&mut [0; 4]).bytes() {
-                // Writing to a text cannot fail.
+                // Writing to a string cannot fail.
                 let _ = write!(into, "\\{byte:03o}");
             }
             into.push_str("')\"");
@@ -106,14 +106,14 @@ fn quote(text: &str, into: &mut String) {
 mod tests {
     use super::*;
 
-    fn written(pieces: &[Piece<'_>]) -> Option<String> {
+    fn written(pieces: &[ShellPart<'_>]) -> Option<String> {
         let mut command = Command::default();
         command.bare("a").word(pieces);
         command.finish()
     }
 
     #[test]
-    fn a_word_means_itself() {
+    fn a_word_is_literal() {
         for (text, quoted) in [
             ("", "''"),
             ("b c", "'b c'"),
@@ -126,22 +126,33 @@ mod tests {
             ("\u{9b}", r#""$(printf '\302\233')""#),
             ("汉", "'汉'"),
         ] {
-            assert_eq!(written(&[Piece::Plain(text)]), Some(format!("a {quoted}")), "{text:?}");
+            assert_eq!(written(&[ShellPart::Plain(text)]), Some(format!("a {quoted}")), "{text:?}");
         }
-        assert_eq!(written(&[Piece::Plain("a\0b")]), None);
+        assert_eq!(written(&[ShellPart::Plain("a\0b")]), None);
     }
 
     #[test]
-    fn variables_stand_between() {
-        let word = [Piece::Plain("X-Key: "), Piece::Variable("KEY"), Piece::Plain("'"), Piece::Variable("B")];
+    fn variables_are_expanded() {
+        let word = [
+            ShellPart::Plain("X-Key: "),
+            ShellPart::Variable("KEY"),
+            ShellPart::Plain("'"),
+            ShellPart::Variable("B"),
+        ];
         assert_eq!(written(&word).as_deref(), Some(r#"a 'X-Key: '"$KEY"''\'''"$B""#));
         assert_eq!(written(&[]).as_deref(), Some("a ''"));
     }
 
     #[test]
-    fn words_of_ours_have_quotes_only_where_they_need_them() {
+    fn constants_are_quoted_only_if_necessary() {
         let mut command = Command::default();
-        command.bare("curl").bare("-X").bare("PUT").bare("a b").bare("").option("-H", &[Piece::Plain("x")]);
+        command
+            .bare("curl")
+            .bare("-X")
+            .bare("PUT")
+            .bare("a b")
+            .bare("")
+            .option("-H", &[ShellPart::Plain("x")]);
         assert_eq!(command.finish().as_deref(), Some("curl -X PUT 'a b' '' -H 'x'"));
     }
 }

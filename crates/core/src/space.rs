@@ -1,11 +1,11 @@
-//! Spaces, and what their members may do in them. Who is a member is kept elsewhere; nothing here decides it.
+//! Spaces, members and roles. Memberships are stored elsewhere, and nothing here checks permissions.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{SpaceId, UserId};
 
-/// What a team shares, and the border nothing crosses. Each user has a personal one.
+/// A set of resources that a team shares, isolated from other spaces. Each user has a personal one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Space {
@@ -19,22 +19,22 @@ pub struct Space {
     pub updated_at: Timestamp,
 }
 
-/// What a member may do, from the least to the most; each may do what those before it may.
+/// The role of a member, from the least to the most permissions; each includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Role {
-    /// Sees what is there.
+    /// Reads resources.
     Viewer,
-    /// Calls tools and talks to agents.
+    /// Calls tools and chats with agents.
     Caller,
     /// Changes tools, agents, flows and secrets.
     Editor,
-    /// Says who else is a member.
+    /// Manages members.
     Admin,
 }
 
 impl Role {
-    /// The word for it, as JSON and the database have it.
+    /// Returns the name used in JSON and the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",

@@ -1,14 +1,14 @@
-//! Text with placeholders: `{{name}}` and `secret://NAME`, read once and filled in one pass.
+//! Texts with placeholders, `{{name}}` and `secret://NAME`: parsed once, filled in one pass.
 //!
-//! What is filled in is never looked at again. How a value is written where it
-//! stands — in a path, a header, a body — belongs to whoever fills the text in.
+//! Values that are filled in are never parsed again. How a value is encoded, in a path, a header or a body,
+//! is decided by the code that fills it in.
 
 use serde_json::Value;
 
 use crate::secret::{SCHEME, SecretRef};
 use crate::{CallId, Message};
 
-/// Names that the call itself gives.
+/// Reserved names, whose values come from the call.
 pub const CALL_ID: &str = "callId";
 pub const CALLBACK_URL: &str = "callbackUrl";
 
@@ -17,26 +17,26 @@ crate::templates! {
         "{open} is never closed by {close}",
         "{open} 没有对应的 {close}";
     NOT_A_VARIABLE = "template.notAVariable",
-        "{text} is not a variable: a name such as city, with .field or .0 behind it",
+        "{text} is not a variable: a name such as city, optionally followed by .field or .0",
         "{text} 不是变量：应为 city 这样的名称，后面可跟 .field 或 .0";
     NOT_A_SECRET = "template.notASecret",
         "secret:// must be followed by a name of letters, digits, _ and -, at most 64 of them",
         "secret:// 后必须是由字母、数字、_ 和 - 组成、不超过 64 个字符的名称";
 }
 
-/// A text in its parts.
+/// A parsed text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Text(Vec<Part>);
+pub struct Text(Vec<TextPart>);
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum TextPart {
     Plain(String),
     Variable(Variable),
     Secret(SecretRef),
 }
 
-/// `{{name.field.0}}`: an argument, or something inside one.
+/// `{{name.field.0}}`: an argument, or a value nested in one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
     pub name: String,
@@ -55,70 +55,70 @@ impl Text {
                 (Some(one), Some(other)) => one.min(other),
             };
             if at > 0 {
-                parts.push(Part::Plain(rest[..at].to_owned()));
+                parts.push(TextPart::Plain(rest[..at].to_owned()));
             }
             if variable == Some(at) {
                 let (inside, after) = rest[at + 2..].split_once("}}").ok_or_else(unclosed)?;
                 let wrong = || Message::new(&NOT_A_VARIABLE).with("text", format_args!("{{{{{inside}}}}}"));
-                parts.push(Part::Variable(Variable::parse(inside.trim()).ok_or_else(wrong)?));
+                parts.push(TextPart::Variable(Variable::parse(inside.trim()).ok_or_else(wrong)?));
                 rest = after;
             } else {
                 let name = &rest[at + SCHEME.len()..];
                 let (secret, after) = SecretRef::at_start(name).ok_or_else(|| Message::new(&NOT_A_SECRET))?;
-                parts.push(Part::Secret(secret));
+                parts.push(TextPart::Secret(secret));
                 rest = after;
             }
         }
         if !rest.is_empty() {
-            parts.push(Part::Plain(rest.to_owned()));
+            parts.push(TextPart::Plain(rest.to_owned()));
         }
         Ok(Self(parts))
     }
 
-    /// A text from parts that were read before.
-    pub fn from_parts(parts: Vec<Part>) -> Self {
-        let mut joined: Vec<Part> = Vec::with_capacity(parts.len());
+    /// Creates a text from parts, joining adjacent plain ones.
+    pub fn from_parts(parts: Vec<TextPart>) -> Self {
+        let mut joined: Vec<TextPart> = Vec::with_capacity(parts.len());
         for part in parts {
             match (joined.last_mut(), part) {
-                (Some(Part::Plain(before)), Part::Plain(plain)) => before.push_str(&plain),
+                (Some(TextPart::Plain(before)), TextPart::Plain(plain)) => before.push_str(&plain),
                 (_, part) => joined.push(part),
             }
         }
         Self(joined)
     }
 
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[TextPart] {
         &self.0
     }
 
-    /// The variable that the whole text is, if it is exactly one.
+    /// Returns the variable, if the whole text is exactly one.
     pub fn only_variable(&self) -> Option<&Variable> {
         match self.0.as_slice() {
-            [Part::Variable(variable)] => Some(variable),
+            [TextPart::Variable(variable)] => Some(variable),
             _ => None,
         }
     }
 
-    /// The text itself, if nothing has to be filled in.
+    /// Returns the text, if it has no placeholders.
     pub fn plain(&self) -> Option<&str> {
         match self.0.as_slice() {
             [] => Some(""),
-            [Part::Plain(text)] => Some(text),
+            [TextPart::Plain(text)] => Some(text),
             _ => None,
         }
     }
 
     pub fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.0.iter().filter_map(|part| match part {
-            Part::Variable(variable) => Some(variable),
-            Part::Plain(_) | Part::Secret(_) => None,
+            TextPart::Variable(variable) => Some(variable),
+            TextPart::Plain(_) | TextPart::Secret(_) => None,
         })
     }
 
     pub fn secrets(&self) -> impl Iterator<Item = &SecretRef> {
         self.0.iter().filter_map(|part| match part {
-            Part::Secret(secret) => Some(secret),
-            Part::Plain(_) | Part::Variable(_) => None,
+            TextPart::Secret(secret) => Some(secret),
+            TextPart::Plain(_) | TextPart::Variable(_) => None,
         })
     }
 }
@@ -142,12 +142,12 @@ impl Variable {
         fits.then(|| Self { name: name.to_owned(), steps })
     }
 
-    /// Whether the call gives the value, and not its arguments.
+    /// Returns true if the value comes from the call and not from its arguments.
     pub fn is_reserved(&self) -> bool {
         self.name == CALL_ID || self.name == CALLBACK_URL
     }
 
-    /// What stands for it in the arguments. Null is a value.
+    /// Returns the value in the arguments. Null is a value.
     pub fn find<'a>(&self, arguments: &'a Value) -> Option<&'a Value> {
         let mut found = arguments.get(&self.name)?;
         for step in &self.steps {
@@ -160,7 +160,7 @@ impl Variable {
         Some(found)
     }
 
-    /// The value that the call gives for a reserved name.
+    /// Returns the value of a reserved name.
     pub fn of_call(&self, call: &CallId, callback: Option<&str>) -> Option<Value> {
         let value = if self.name == CALL_ID { Some(call.as_str()) } else { callback };
         value.filter(|_| self.is_reserved() && self.steps.is_empty()).map(Value::from)
@@ -180,18 +180,18 @@ mod tests {
 
     use super::*;
 
-    fn shown(text: &str) -> Vec<String> {
+    fn rendered_parts(text: &str) -> Vec<String> {
         let parts = Text::parse(text).expect("a text");
-        let show = |part: &Part| match part {
-            Part::Plain(text) => text.clone(),
-            Part::Variable(variable) => format!("<{variable}>"),
-            Part::Secret(secret) => format!("[{secret}]"),
+        let show = |part: &TextPart| match part {
+            TextPart::Plain(text) => text.clone(),
+            TextPart::Variable(variable) => format!("<{variable}>"),
+            TextPart::Secret(secret) => format!("[{secret}]"),
         };
         parts.parts().iter().map(show).collect()
     }
 
     #[test]
-    fn texts_fall_into_their_parts() {
+    fn texts_are_split_into_their_parts() {
         for (text, parts) in [
             ("", vec![]),
             ("plain } text {", vec!["plain } text {"]),
@@ -203,12 +203,12 @@ mod tests {
             ("secret://a{{b}}secret://c", vec!["[secret://a]", "<b>", "[secret://c]"]),
             ("{\"a\": {\"b\": 1}}", vec!["{\"a\": {\"b\": 1}}"]),
         ] {
-            assert_eq!(shown(text), parts, "{text}");
+            assert_eq!(rendered_parts(text), parts, "{text}");
         }
     }
 
     #[test]
-    fn anything_else_within_braces_is_refused_in_words() {
+    fn other_text_within_braces_is_rejected_with_a_reason() {
         for (text, says) in [
             ("{{}}", "{{}} is not a variable"),
             ("{{ a b }}", "{{ a b }} is not a variable"),
@@ -224,8 +224,8 @@ mod tests {
             ("secret://{{name}}", "must be followed by a name"),
             ("secret://me/", "must be followed by a name"),
         ] {
-            let told = Text::parse(text).expect_err(text).to_string();
-            assert!(told.contains(says), "{text}: {told}");
+            let message = Text::parse(text).expect_err(text).to_string();
+            assert!(message.contains(says), "{text}: {message}");
         }
     }
 

@@ -1,11 +1,11 @@
 //! Timestamps in the one form that every interface writes: RFC 3339 in UTC with three fraction digits.
 //!
-//! Reading accepts any precision. Stored timestamps keep theirs.
+//! Reading accepts any precision. Stored timestamps have the precision of their input.
 
 use jiff::Timestamp;
 use serde::Serializer;
 
-/// Formats a timestamp as `2026-08-01T09:30:02.500Z`. Digits behind the millisecond are cut off.
+/// Formats a timestamp as `2026-08-01T09:30:02.500Z`. Truncates digits beyond the millisecond.
 pub fn rfc3339(at: Timestamp) -> String {
     format!("{at:.3}")
 }

@@ -1,13 +1,14 @@
-//! The trace of a caller: the W3C headers `traceparent`, read strictly, and `tracestate`, kept as it is.
+//! Trace context of a caller: the W3C headers `traceparent`, parsed strictly, and `tracestate`, passed
+//! through.
 //!
-//! Spans are made and sent elsewhere. Outgoing requests of a call carry both headers on.
+//! Spans are created and exported elsewhere. Outgoing requests of a call propagate both headers.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The caller's span, which a call is part of.
+/// The caller's span, which is the parent of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct TraceParent {
@@ -17,12 +18,12 @@ pub struct TraceParent {
 }
 
 impl TraceParent {
-    /// Reads the value of a header. One that is not as the recommendation has it tells nothing.
+    /// Parses the value of a header. Returns `None` if it does not conform to the W3C recommendation.
     pub fn parse(value: &[u8]) -> Option<Self> {
         let mut parts = value.split(|byte| *byte == b'-');
         let [version] = hex(parts.next()?)?;
         let (trace_id, span_id, [flags]) = (hex(parts.next()?)?, hex(parts.next()?)?, hex(parts.next()?)?);
-        // The first version ends here; later ones may say more, and one will never be.
+        // Version 00 ends here; later versions may have more fields, and version ff is invalid.
         if version == 0xff || (version == 0 && parts.next().is_some()) {
             return None;
         }
@@ -38,13 +39,13 @@ impl TraceParent {
         self.span_id
     }
 
-    /// Whether the caller keeps its trace; of one that is not kept nobody wants a part.
+    /// Returns true if the caller samples its trace. Spans of unsampled traces must not be exported.
     pub fn is_sampled(&self) -> bool {
         self.flags & 1 == 1
     }
 }
 
-/// The value of the header, in version 00 with the flags that it knows.
+/// Formats the header in version 00, with the flags that this version defines.
 impl fmt::Display for TraceParent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (trace_id, span_id) = (u128::from_be_bytes(self.trace_id), u64::from_be_bytes(self.span_id));
@@ -66,17 +67,17 @@ impl TryFrom<String> for TraceParent {
     }
 }
 
-/// What tracing systems on the way have noted beside the trace: the header `tracestate`, not interpreted.
+/// The vendor-specific header `tracestate`, not interpreted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct TraceState(Arc<str>);
 
 impl TraceState {
-    /// The recommendation asks to carry at least this many bytes on; more is dropped.
+    /// The recommendation requires propagating at least this many bytes; longer values are dropped.
     const MAX_BYTES: usize = 512;
 
-    /// Joins the values of all headers of that name. Returns `None` if there is nothing to carry on, or too much, or
-    /// something that a header cannot hold.
+    /// Joins the values of all headers with that name. Returns `None` if the result is empty, too long, or
+    /// not valid in a header.
     pub fn parse<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let mut joined = String::new();
         for value in values {
@@ -112,7 +113,7 @@ impl TryFrom<String> for TraceState {
     }
 }
 
-/// So many bytes, written in lower-case hexadecimal digits.
+/// Parses exactly `N` bytes of lower-case hexadecimal digits.
 fn hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let (pairs, []) = text.as_chunks::<2>() else { return None };
     if pairs.len() != N {
@@ -143,7 +144,7 @@ mod tests {
     const SPAN: &str = "00f067aa0ba902b7";
 
     #[test]
-    fn a_header_is_read_into_its_parts() {
+    fn a_header_is_parsed_into_its_parts() {
         let parent = TraceParent::parse(format!("00-{TRACE}-{SPAN}-01").as_bytes()).expect("a parent");
         assert_eq!(u128::from_be_bytes(parent.trace_id()), 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736);
         assert_eq!(u64::from_be_bytes(parent.span_id()), 0x00f0_67aa_0ba9_02b7);
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_is_written_as_it_was_read() {
+    fn a_parent_is_formatted_like_its_input() {
         for (given, written) in [
             (format!("00-{TRACE}-{SPAN}-01"), format!("00-{TRACE}-{SPAN}-01")),
             (format!("00-{TRACE}-{SPAN}-00"), format!("00-{TRACE}-{SPAN}-00")),
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_joined_bounded_and_otherwise_left_alone() {
+    fn a_state_is_joined_limited_and_otherwise_unchanged() {
         let long = format!("a={}", "x".repeat(600));
         for (values, expected) in [
             (
@@ -203,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn a_later_version_may_say_more() {
+    fn a_later_version_may_have_more_fields() {
         for value in [format!("01-{TRACE}-{SPAN}-01"), format!("cc-{TRACE}-{SPAN}-01-what-may-come")] {
             assert!(TraceParent::parse(value.as_bytes()).is_some(), "{value}");
         }
     }
 
     #[test]
-    fn anything_else_tells_nothing() {
+    fn malformed_headers_are_ignored() {
         let (zeros, upper) = ("0".repeat(32), TRACE.to_uppercase());
         for value in [
             String::new(),

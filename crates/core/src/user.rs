@@ -1,4 +1,4 @@
-//! Users, their tokens, and who a token turns out to be. Passwords and the values of tokens never appear here.
+//! Users, tokens, and the identity behind a token. Passwords and token values never appear here.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,14 +13,14 @@ use crate::{SpaceId, UserId};
 pub struct User {
     pub id: UserId,
     pub name: String,
-    /// Runs the installation; what a user may do in a space is the role there.
+    /// True for administrators of the installation. Permissions within a space depend on the role there.
     pub is_admin: bool,
     pub is_active: bool,
     #[serde(serialize_with = "crate::timestamp::serialize")]
     pub created_at: Timestamp,
 }
 
-/// A token, without its value, which is shown once and kept nowhere.
+/// A token without its value, which is displayed once and never stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Token {
@@ -28,19 +28,19 @@ pub struct Token {
     pub user_id: UserId,
     pub space_id: SpaceId,
     pub name: String,
-    /// The first characters of the value, by which its owner knows it again.
+    /// The first characters of the value, by which its owner recognizes it.
     pub prefix: String,
     pub scope: Scope,
     #[serde(serialize_with = "crate::timestamp::serialize")]
     pub created_at: Timestamp,
     #[serde(serialize_with = "crate::timestamp::serialize_optional")]
     pub expires_at: Option<Timestamp>,
-    /// To the minute or so.
+    /// Accurate to about a minute.
     #[serde(serialize_with = "crate::timestamp::serialize_optional")]
     pub last_used_at: Option<Timestamp>,
 }
 
-/// What a token may be used for, from the least to the most; its user's role is a limit besides.
+/// The permissions of a token, from the least to the most. The role of its user is a further limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Scope {
@@ -50,7 +50,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The word for it, as JSON and the database have it.
+    /// Returns the name used in JSON and the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -60,7 +60,7 @@ impl Scope {
     }
 }
 
-/// Who a token turned out to be, and what its user may do in the token's space.
+/// The identity behind a token: its user, and the role in the token's space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     pub token: Token,

@@ -1,15 +1,15 @@
-//! Which addresses may be dialled: global unicast, and what the operator opened.
+//! The addresses that may be dialed: global unicast, and networks opened by the operator.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use ipnet::IpNet;
 
-/// Networks that an operator opened, beyond the public internet.
+/// Networks opened by an operator, in addition to the public internet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Networks(Vec<IpNet>);
 
-/// A list of networks that cannot be read.
+/// A malformed list of networks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a network; write addresses such as 10.0.0.0/8 or ::1/128, separated by commas")]
 pub struct BadNetworks(String);
@@ -28,7 +28,7 @@ impl Networks {
 impl FromStr for Networks {
     type Err = BadNetworks;
 
-    /// Networks separated by commas; an address alone is a network of one.
+    /// Parses networks separated by commas; a single address is a network of one.
     fn from_str(text: &str) -> Result<Self, BadNetworks> {
         let network = |part: &str| {
             let address = |part: &str| part.parse::<IpAddr>().map(IpNet::from);
@@ -39,7 +39,7 @@ impl FromStr for Networks {
     }
 }
 
-/// What is not global unicast, with the first address of each range and its length.
+/// Ranges that are not global unicast: the first address of each, and the length of its prefix.
 const DENIED_V4: [(Ipv4Addr, u8); 15] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -58,7 +58,7 @@ const DENIED_V4: [(Ipv4Addr, u8); 15] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// Within 2000::/3, what is for documentation, benchmarks and experiments only.
+/// Ranges within 2000::/3 that are reserved for documentation, benchmarks and experiments.
 const DENIED_V6: [(Ipv6Addr, u8); 5] = [
     (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), 48),
     (Ipv6Addr::new(0x2001, 0x10, 0, 0, 0, 0, 0, 0), 28),
@@ -67,7 +67,7 @@ const DENIED_V6: [(Ipv6Addr, u8); 5] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// Private networks that operators open as a whole.
+/// Private networks that operators usually open as a whole.
 const USUAL: [&str; 7] = [
     "10.0.0.0/8",
     "100.64.0.0/10",
@@ -78,14 +78,15 @@ const USUAL: [&str; 7] = [
     "fc00::/7",
 ];
 
-/// The network to open for an address: the usual one that it belongs to, else the address alone.
+/// Returns the network to open for an address: the usual one that contains it, or the address alone.
 pub(crate) fn usual_network(address: IpAddr) -> IpNet {
     let address = address.to_canonical();
     let mut usual = USUAL.iter().filter_map(|network| network.parse::<IpNet>().ok());
     usual.find(|network| network.contains(&address)).unwrap_or_else(|| IpNet::from(address))
 }
 
-/// Whether an address belongs to the public internet. What embeds IPv4 addresses is judged by them.
+/// Returns true if an address belongs to the public internet. An address that embeds IPv4 addresses is judged
+/// by them.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -113,7 +114,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         && !DENIED_V6.iter().any(|(first, length)| within(*first, *length))
 }
 
-/// The IPv4 address that an interface of any prefix stands for, where it is an ISATAP one.
+/// Returns the IPv4 address embedded in an ISATAP interface identifier, with any prefix.
 fn isatap(address: Ipv6Addr) -> Option<Ipv4Addr> {
     match address.segments() {
         [_, _, _, _, 0 | 0x200, 0x5efe, high, low] => Some(join(high, low)),
@@ -125,18 +126,19 @@ fn join(high: u16, low: u16) -> Ipv4Addr {
     Ipv4Addr::from((u32::from(high) << 16) | u32::from(low))
 }
 
-/// The IPv4 addresses that an IPv6 address leads to: mapped, compatible, translated, NAT64, 6to4, Teredo.
+/// Returns the IPv4 addresses that an IPv6 address leads to: mapped, compatible, translated, NAT64, 6to4,
+/// Teredo.
 fn embedded(address: Ipv6Addr) -> Option<[Ipv4Addr; 2]> {
     let (first, second) = match address.segments() {
-        // ::1 and :: embed nothing; they are not global by themselves.
+        // ::1 and :: embed no address; they are not global.
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => return None,
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
         | [0, 0, 0, 0, 0xffff, 0, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
-        // Of the prefix for local use only the usual form, with the address at the end.
+        // Of the prefix for local use, only the common form with the address at the end.
         | [0x64, 0xff9b, 1, 0, 0, 0, high, low]
         | [0x2002, high, low, _, _, _, _, _] => (join(high, low), None),
-        // A Teredo server, and its client with every bit turned over.
+        // A Teredo server, and its client with inverted bits.
         [0x2001, 0, server_high, server_low, _, _, high, low] => {
             (join(!high, !low), Some(join(server_high, server_low)))
         }
@@ -157,7 +159,7 @@ mod tests {
 
     #[test]
     fn each_denied_range_of_ipv4_ends_where_it_should() {
-        // The range, and what is public right before and right after it.
+        // A range, with the public addresses right before and right after it.
         let ranges: &[(Option<&str>, &str, &str, Option<&str>)] = &[
             (None, "0.0.0.0", "0.255.255.255", Some("1.0.0.0")),
             (Some("9.255.255.255"), "10.0.0.0", "10.255.255.255", Some("11.0.0.0")),
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn of_ipv6_only_global_unicast_is_public() {
+    fn only_global_unicast_ipv6_is_public() {
         let cases: &[(&str, bool)] = &[
             ("::", false),
             ("::1", false),
@@ -214,7 +216,7 @@ mod tests {
             ("2001:2::", false),
             ("2001:2:0:ffff:ffff:ffff:ffff:ffff", false),
             ("2001:2:1::", true),
-            // Identifiers that only look like addresses.
+            // Identifiers that resemble addresses.
             ("2001:f:ffff:ffff:ffff:ffff:ffff:ffff", true),
             ("2001:10::", false),
             ("2001:20::", false),
@@ -236,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_embeds_another_is_judged_by_it() {
+    fn an_address_is_judged_by_the_address_that_it_embeds() {
         type Form = fn(u16, u16) -> [u16; 8];
         let forms: &[(&str, Form)] = &[
             ("mapped", |high, low| [0, 0, 0, 0, 0, 0xffff, high, low]),
@@ -273,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_embeds_does_not_hide_what_stands_around_it() {
+    fn an_embedded_address_does_not_hide_the_outer_one() {
         for (why, address) in [
             ("a prefix for local NAT64 in another form", "64:ff9b:1:ffff::808:808"),
             ("a prefix next to NAT64", "64:ff9b:2::808:808"),
@@ -283,7 +285,7 @@ mod tests {
             ("unique local ISATAP, global inside", "fd12:3456:789a:1:200:5efe:808:808"),
             ("ISATAP in a range for documentation", "2001:db8::5efe:808:808"),
             ("multicast that looks like ISATAP", "ff02::5efe:808:808"),
-            // As Teredo the client is 127.0.0.1; as ISATAP it would be 128.255.255.254.
+            // Read as Teredo, the client is 127.0.0.1; as ISATAP, it would be 128.255.255.254.
             ("Teredo that looks like ISATAP", "2001:0:808:808:0:5efe:80ff:fffe"),
             ("Teredo that looks like ISATAP, with a private server", "2001:0:a00:1:200:5efe:f7f7:f7f7"),
         ] {

@@ -1,4 +1,4 @@
-//! The HTTP clients: connections are kept per space, and apart for each reach.
+//! HTTP clients with their connection pools: separate ones per space and reach.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -17,17 +17,18 @@ use crate::connect::{Connector, Guard, Reach};
 use crate::failure::HEAD_BYTES;
 use crate::tls::Trust;
 
-/// Connections nobody uses are closed after so long.
-const IDLE: Duration = Duration::from_secs(30);
+/// Time after which an idle connection is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Connections that several calls share are asked so often whether they still live.
-const PING: Duration = Duration::from_secs(10);
+/// Interval of keep-alive pings on HTTP/2 connections.
+const PING_INTERVAL: Duration = Duration::from_secs(10);
 
-/// So many idle connections are kept to one origin.
-const IDLE_PER_HOST: usize = 128;
+/// Maximum number of idle connections per origin.
+const MAX_IDLE_PER_HOST: usize = 128;
 
-/// Past so many clients all begin anew: a client that nobody uses holds no connections for long.
-const MOST_CLIENTS: usize = 4_096;
+/// Number of clients above which all are dropped and created again. An unused client holds its connections
+/// only briefly.
+const MAX_CLIENTS: usize = 4_096;
 
 pub(crate) type Http = Client<HttpsConnector<Connector>, Full<Bytes>>;
 
@@ -51,7 +52,7 @@ impl Clients {
         }
     }
 
-    /// The client of one space, for the public internet or only for what the operator opened.
+    /// Returns the client of one space, for the public internet or only for networks opened by the operator.
     pub(crate) fn of_space(&self, space: SpaceId, only_opened: bool) -> Arc<Http> {
         let key = (space, only_opened);
         if let Some(client) = self.of_spaces.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
@@ -59,7 +60,7 @@ impl Clients {
         }
         let made = self.make(if only_opened { Reach::Opened } else { Reach::Public });
         let mut clients = self.of_spaces.write().unwrap_or_else(PoisonError::into_inner);
-        if clients.len() >= MOST_CLIENTS {
+        if clients.len() >= MAX_CLIENTS {
             clients.clear();
         }
         clients.entry(key).or_insert_with(|| Arc::new(made)).clone()
@@ -75,7 +76,7 @@ impl Clients {
 
     fn make(&self, reach: Reach) -> Http {
         let mut tls = self.tls.get_or_init(|| self.trust.config()).clone();
-        // What one client's servers remember of it is not told to another's.
+        // TLS sessions are not shared between clients, so servers of one cannot recognize another.
         tls.resumption = Resumption::in_memory_sessions(256);
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
@@ -86,14 +87,14 @@ impl Clients {
         Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(IDLE_PER_HOST)
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_max_idle_per_host(MAX_IDLE_PER_HOST)
             .http1_max_buf_size(HEAD_BYTES)
-            // Small bodies are copied behind their head: one piece is written faster than two.
+            // Small bodies are copied behind their head, because a single write is faster.
             .http1_writev(false)
-            // A peer that vanished is noticed before the next call goes to it.
-            .http2_keep_alive_interval(PING)
-            .http2_keep_alive_timeout(PING)
+            // Detects a vanished peer before the next call uses the connection.
+            .http2_keep_alive_interval(PING_INTERVAL)
+            .http2_keep_alive_timeout(PING_INTERVAL)
             .http2_max_header_list_size(HEAD_BYTES as u32)
             .build(connector)
     }

@@ -1,6 +1,6 @@
-//! The guarded connector: names are resolved, addresses judged and connections dialled in one place.
+//! The guarded connector: resolves names, checks addresses and dials connections in one place.
 //!
-//! A name that resolves differently a second time gains nothing: what was judged is what is dialled.
+//! DNS rebinding has no effect, because the checked addresses are the dialed ones.
 
 use std::error::Error as StdError;
 use std::io;
@@ -22,35 +22,35 @@ use crate::hosts::{is_inner_name, is_localhost};
 use crate::resolve::Resolver;
 use crate::stream::Stream;
 
-/// Resolving and dialling together may take so long, whatever the request's own deadline.
-const CONNECT: Duration = Duration::from_secs(10);
+/// Timeout of resolving and dialing together, whatever the deadline of the request.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The next address is tried beside one that has not answered after so long.
-const NEXT_ADDRESS: Duration = Duration::from_millis(250);
+/// Delay before the next address is dialed in parallel.
+const NEXT_ADDRESS_DELAY: Duration = Duration::from_millis(250);
 
-/// What connectors share: how names are resolved and which addresses are open.
+/// State shared by all connectors: the resolver and the opened networks.
 pub(crate) struct Guard {
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) opened: Networks,
-    /// Where this very process listens; no tool may call it.
+    /// The listening address of this process; no tool may call it.
     pub(crate) own: OnceLock<SocketAddr>,
 }
 
-/// How far a connection may reach.
+/// The addresses that a connection may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// The public internet, and what the operator opened.
+    /// The public internet, and networks opened by the operator.
     Public,
-    /// Only what the operator opened.
+    /// Only networks opened by the operator.
     Opened,
-    /// Anywhere: the operator wrote the address.
+    /// Any address: the operator configured it.
     Anywhere,
 }
 
-/// Why a connection was not made. Nothing was sent.
+/// Why a connection was not established. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectError {
-    /// The name, and the address that is not open.
+    /// The name, and its private address.
     #[error("{0} resolves to a private address")]
     Private(String, IpAddr),
     #[error("{0} is not in a network where every port is open")]
@@ -61,7 +61,7 @@ pub(crate) enum ConnectError {
     Unresolved(String, io::Error),
     #[error("{0}")]
     Failed(io::Error),
-    #[error("no connection within {} s", CONNECT.as_secs())]
+    #[error("no connection within {} s", CONNECT_TIMEOUT.as_secs())]
     TooSlow,
 }
 
@@ -83,7 +83,7 @@ impl Service<Uri> for Connector {
     fn call(&mut self, uri: Uri) -> Self::Future {
         let connector = self.clone();
         Box::pin(async move {
-            let connected = tokio::time::timeout(CONNECT, connector.connect(&uri)).await;
+            let connected = tokio::time::timeout(CONNECT_TIMEOUT, connector.connect(&uri)).await;
             connected.unwrap_or(Err(ConnectError::TooSlow)).map(Stream::new)
         })
     }
@@ -95,7 +95,7 @@ impl Connector {
         let is_tls = uri.scheme_str() == Some("https");
         let port = uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
         let failed = |error: &dyn StdError| ConnectError::Failed(io::Error::other(error.to_string()));
-        // A spelling that some reader takes for an address is one, and is judged as one.
+        // Any spelling that a parser accepts as an address is checked as an address.
         let addresses = match Host::parse(name).map_err(|error| failed(&error))? {
             Host::Ipv4(address) => vec![address.into()],
             Host::Ipv6(address) => vec![address.into()],
@@ -111,7 +111,7 @@ impl Connector {
         dial(self.judged(name, addresses, port)?).await.map_err(ConnectError::Failed)
     }
 
-    /// The addresses to dial; one bad address among them refuses all.
+    /// Returns the addresses to dial. One forbidden address among them rejects all.
     fn judged(&self, name: &str, addresses: Vec<IpAddr>, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
         let with_port = |addresses: Vec<IpAddr>| {
             addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect()
@@ -122,16 +122,16 @@ impl Connector {
         let only_opened = self.reach == Reach::Opened || is_inner_name(name);
         let is_open =
             |address: &IpAddr| self.guard.opened.contain(*address) || (!only_opened && is_public(*address));
-        // Of both families the one that most networks have is named.
+        // If both families have a forbidden address, the error names the IPv4 one, which most networks have.
         let refused =
             addresses.iter().copied().filter(|address| !is_open(address)).min_by_key(IpAddr::is_ipv6);
         let mut addresses = addresses;
         if is_localhost(name) {
-            // Nobody but this machine answers for it: of its two addresses the opened one is taken.
+            // The name always means this machine, so one opened address of the two is enough.
             addresses.retain(is_open);
         }
         if addresses.is_empty() || !addresses.iter().all(is_open) {
-            // A public address is here only because of its port.
+            // A public address is forbidden here only because of its port.
             let is_public = !addresses.is_empty()
                 && !is_inner_name(name)
                 && addresses.iter().all(|address| is_public(*address));
@@ -153,12 +153,13 @@ impl Guard {
         let address = address.to_canonical();
         own.ip().to_canonical() == address
             || address.is_unspecified()
-            // Who listens everywhere answers at every address of the machine.
+            // A server that listens on all addresses is reachable at every address of the machine.
             || (own.ip().is_unspecified() && UdpSocket::bind((address, 0)).is_ok())
     }
 }
 
-/// Dials addresses one after another, not waiting long for any, until one answers.
+/// Dials addresses in order, each with a short delay after the previous one, until a connection is
+/// established.
 async fn dial(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
     let mut waiting = alternating(addresses).into_iter();
     let mut dialling = FuturesUnordered::new();
@@ -174,13 +175,13 @@ async fn dial(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
                 Some(Err(error)) => last_error = error,
                 None => return Err(last_error),
             },
-            () = tokio::time::sleep(NEXT_ADDRESS), if waiting.len() > 0 => {}
+            () = tokio::time::sleep(NEXT_ADDRESS_DELAY), if waiting.len() > 0 => {}
         }
         dialling.extend(waiting.next().map(TcpStream::connect));
     }
 }
 
-/// Both families in turn, so that a broken one costs little.
+/// Alternates between both families, so that a broken one costs little time.
 fn alternating(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
     let (first, second): (Vec<_>, Vec<_>) =

@@ -1,4 +1,5 @@
-//! Content codings, undone while the body streams, with every layer's output counted.
+//! Decodes content codings while the body is streamed, and limits the output of every layer: a
+//! decompression bomb fails as too large, before its decompressed bytes fill the memory.
 
 use std::io::{self, Write};
 
@@ -12,31 +13,31 @@ use http::header::CONTENT_ENCODING;
 
 use crate::failure;
 
-/// Codings within codings; nobody honest has more.
-const MOST_CODINGS: usize = 4;
+/// Maximum number of nested codings; legitimate servers do not use more.
+const MAX_CODINGS: usize = 4;
 
-/// Members of one gzip stream.
-const MOST_MEMBERS: usize = 1_000;
+/// Maximum number of members in a gzip stream.
+const MAX_MEMBERS: usize = 1_000;
 
-/// The window a zstd stream may ask for, as a power of two: 8 MiB, as RFC 9659 has it for HTTP.
+/// Maximum window of a zstd stream, as a power of two: 8 MiB, as RFC 9659 defines for HTTP.
 const ZSTD_WINDOW: u32 = 23;
 
 const BUFFER: usize = 16 << 10;
 
-/// Takes a body's chunks and keeps what they decode to.
+/// Decodes the chunks of a body and collects the output.
 pub(crate) struct Decoder {
     stage: Stage,
     limit: usize,
-    /// An answer without a body may well say how the body would be coded.
+    /// No bytes so far. A response without a body may have a `Content-Encoding` anyway.
     is_empty: bool,
-    /// Of the bytes as they come: a coding can go on for ever without giving anything.
+    /// Remaining raw bytes. Limited separately, because a coding can continue without any output.
     raw_left: usize,
 }
 
 enum Stage {
     Plain(Plain),
     Gzip(Box<Gzip>),
-    /// Undecided until its first bytes tell a zlib header from a raw stream.
+    /// The start of a deflate stream, until its first bytes show whether it has a zlib header.
     Deflate {
         start: Vec<u8>,
         next: Option<Counted>,
@@ -46,7 +47,7 @@ enum Stage {
     Zstd(Box<zstd::stream::write::Decoder<'static, Counted>>),
 }
 
-/// A body as it is. One chunk alone is not copied.
+/// An uncompressed body. A single chunk is not copied.
 #[derive(Default)]
 struct Plain {
     first: Bytes,
@@ -54,14 +55,14 @@ struct Plain {
     left: usize,
 }
 
-/// Members one after another, each of which costs memory to begin, whatever it holds.
+/// A gzip stream. Its members are limited, because each allocates memory, whatever its size.
 struct Gzip {
-    /// Nothing only while one member gives way to the next.
+    /// `None` only during the change to the next member.
     member: Option<GzDecoder<Counted>>,
     left: usize,
 }
 
-/// A zlib or raw stream, which must come to its own end.
+/// A zlib or raw deflate stream, which must be complete.
 struct Inflate {
     state: Decompress,
     buffer: Vec<u8>,
@@ -69,7 +70,7 @@ struct Inflate {
     next: Counted,
 }
 
-/// Passes bytes on to the next stage until there are too many.
+/// Passes bytes to the next stage until the limit is reached.
 struct Counted {
     left: usize,
     next: Box<Stage>,
@@ -83,15 +84,15 @@ impl Decoder {
     pub(crate) fn new(headers: &HeaderMap, limit: usize) -> Result<Self, CallError> {
         let mut stage = Stage::Plain(Plain { left: limit, ..Plain::default() });
         let mut layers = 0;
-        // What is still coded may be a little larger than what comes out of it in the end.
+        // A body that is still encoded may be slightly larger than its decoded form.
         let within = limit + limit / 8 + BUFFER;
-        // What was applied last is undone first, so the first named stands next to the plain body.
+        // The coding named last was applied last and is decoded first, so the stages are built in reverse.
         for value in headers.get_all(CONTENT_ENCODING) {
             let codings = value.to_str().map_err(|_| failure::unknown_coding("?"))?;
             for coding in codings.split(',').map(str::trim) {
                 layers += 1;
-                if layers > MOST_CODINGS {
-                    return Err(failure::too_many_codings(MOST_CODINGS));
+                if layers > MAX_CODINGS {
+                    return Err(failure::too_many_codings(MAX_CODINGS));
                 }
                 stage = stage.under(coding, within)?;
             }
@@ -103,21 +104,21 @@ impl Decoder {
         self.is_empty &= chunk.is_empty();
         self.raw_left =
             self.raw_left.checked_sub(chunk.len()).ok_or_else(|| failure::too_large(self.limit))?;
-        let kept = if let Stage::Plain(plain) = &mut self.stage {
-            plain.keep(chunk)
+        let written = if let Stage::Plain(plain) = &mut self.stage {
+            plain.push(chunk)
         } else {
             self.stage.write_all(&chunk)
         };
-        kept.map_err(|error| failed(&error, self.limit))
+        written.map_err(|error| failed(&error, self.limit))
     }
 
-    /// What is decoded by now and was not taken before; the limit is over all of it.
+    /// Takes the output since the last call. The limit applies to the whole output.
     pub(crate) fn take(&mut self) -> Result<Bytes, CallError> {
         self.stage.flush().map_err(|error| failed(&error, self.limit))?;
         Ok(self.stage.so_far())
     }
 
-    /// What was decoded before something went wrong.
+    /// Returns the output before an error.
     pub(crate) fn so_far(mut self) -> Bytes {
         self.stage.so_far()
     }
@@ -139,18 +140,18 @@ fn failed(error: &io::Error, limit: usize) -> CallError {
 }
 
 impl Stage {
-    /// The stage that undoes `coding` and passes on to this one.
+    /// Returns a stage that decodes `coding` and passes its output to this one.
     fn under(self, coding: &str, limit: usize) -> Result<Self, CallError> {
         let next = |stage: Self| Counted { left: limit, next: Box::new(stage) };
         Ok(match coding.to_ascii_lowercase().as_str() {
             "" | "identity" => self,
             "gzip" | "x-gzip" => {
-                Self::Gzip(Box::new(Gzip { member: Some(GzDecoder::new(next(self))), left: MOST_MEMBERS }))
+                Self::Gzip(Box::new(Gzip { member: Some(GzDecoder::new(next(self))), left: MAX_MEMBERS }))
             }
             "deflate" => Self::Deflate { start: Vec::new(), next: Some(next(self)) },
             "br" => {
                 let mut decoder = DecompressorWriter::new(next(self), BUFFER);
-                // A window of up to a gigabyte is no part of HTTP's brotli.
+                // Brotli windows of up to a gigabyte are not part of HTTP.
                 decoder.set_parameter(BrotliDecoderParameter::BROTLI_DECODER_PARAM_LARGE_WINDOW, 0);
                 Self::Brotli(Box::new(decoder))
             }
@@ -166,7 +167,7 @@ impl Stage {
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
-            Self::Plain(plain) => plain.keep(Bytes::copy_from_slice(bytes)),
+            Self::Plain(plain) => plain.push(Bytes::copy_from_slice(bytes)),
             Self::Gzip(decoder) => decoder.write_all(bytes),
             Self::Inflate(decoder) => decoder.write_all(bytes),
             Self::Brotli(decoder) => decoder.write_all(bytes),
@@ -189,7 +190,7 @@ impl Stage {
         }
     }
 
-    /// Passes on what is decoded and only kept back.
+    /// Passes on output that is still buffered.
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(_) | Self::Deflate { .. } => Ok(()),
@@ -259,7 +260,7 @@ impl Gzip {
             if taken > 0 {
                 continue;
             }
-            // The member has come to its end, and another begins.
+            // The end of a member; the next one begins.
             self.left = self.left.checked_sub(1).ok_or_else(|| io::Error::other(TooLarge))?;
             let next = self.member.take().map(GzDecoder::finish).transpose()?;
             self.member = next.map(GzDecoder::new);
@@ -271,7 +272,7 @@ impl Gzip {
 impl Inflate {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
-        // What follows the end of the stream is nobody's.
+        // Bytes after the end of the stream are ignored.
         while !self.has_ended {
             let (taken, made) = (self.state.total_in(), self.state.total_out());
             let status = self.state.decompress(rest, &mut self.buffer, FlushDecompress::None)?;
@@ -288,9 +289,9 @@ impl Inflate {
 }
 
 impl Plain {
-    fn keep(&mut self, chunk: Bytes) -> io::Result<()> {
+    fn push(&mut self, chunk: Bytes) -> io::Result<()> {
         if chunk.len() > self.left {
-            // The beginning may still be of use.
+            // The beginning may still be useful.
             let chunk = chunk.slice(..self.left);
             self.left = 0;
             self.append(chunk);

@@ -1,4 +1,4 @@
-//! Where a request goes: an origin, read once, and a path for each request.
+//! The destination of requests: an origin, parsed once. Paths belong to each request.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use url::{Host, Url};
 use crate::failure;
 use crate::hosts::{canonical, is_inner_name};
 
-/// A scheme, host and port. Cheap to clone; a tool makes its own once.
+/// A scheme, host and port. Cheap to clone; a tool creates its own once.
 #[derive(Debug, Clone)]
 pub struct Destination(Arc<Origin>);
 
 #[derive(Debug)]
 struct Origin {
-    /// With nothing behind it.
+    /// Without a path.
     url: Url,
     host: Host<String>,
     scheme: Scheme,
@@ -26,7 +26,7 @@ struct Origin {
 }
 
 impl Destination {
-    /// The origin of a URL, whatever its path. What no tool may call is refused here.
+    /// Returns the origin of a URL. Rejects URLs that no tool may call.
     pub fn of(url: &Url) -> Result<Self, CallError> {
         let scheme = match url.scheme() {
             "http" => Scheme::HTTP,
@@ -45,18 +45,18 @@ impl Destination {
         };
         let is_inner = matches!(host, Host::Domain(name) if is_inner_name(name));
         let host = canonical(host);
-        // With TLS the other version of HTTP may be spoken, which has no such header.
+        // TLS may negotiate HTTP/2, which has no `Host` header.
         let host_header =
             (scheme == Scheme::HTTP).then(|| HeaderValue::from_str(url.authority()).ok()).flatten();
         Ok(Self(Arc::new(Origin { url: origin, host, scheme, authority, is_inner, host_header })))
     }
 
-    /// The origin as a URL, with nothing behind it.
+    /// Returns the origin as a URL without a path.
     pub fn url(&self) -> &Url {
         &self.0.url
     }
 
-    /// The host as people read it.
+    /// Returns the host in readable form.
     pub fn host_str(&self) -> &str {
         self.0.url.host_str().unwrap_or_default()
     }
@@ -69,12 +69,12 @@ impl Destination {
         self.0.url.port_or_known_default().unwrap_or_default()
     }
 
-    /// The `Host` of requests, where it is the same in all of them.
+    /// Returns the `Host` header, if all requests have the same one.
     pub(crate) fn host_header(&self) -> Option<&HeaderValue> {
         self.0.host_header.as_ref()
     }
 
-    /// A name that may only lead into networks that the operator opened.
+    /// Returns true if the name may only lead into networks opened by the operator.
     pub(crate) fn is_inner(&self) -> bool {
         self.0.is_inner
     }
@@ -83,7 +83,7 @@ impl Destination {
         self.0.scheme == Scheme::HTTPS
     }
 
-    /// The whole URL of a path at this origin.
+    /// Returns the URL of a path at this origin.
     pub(crate) fn join(&self, path: &PathAndQuery) -> Url {
         let mut url = self.0.url.clone();
         url.set_path(path.path());
@@ -96,7 +96,7 @@ impl Destination {
         parts.scheme = Some(self.0.scheme.clone());
         parts.authority = Some(self.0.authority.clone());
         parts.path_and_query = Some(path.clone());
-        // All three are there, so the parts always make a whole.
+        // All three parts are present, so this cannot fail.
         Uri::from_parts(parts).unwrap_or_default()
     }
 

@@ -1,4 +1,4 @@
-//! The guard itself: every request is checked, sent, followed and read here.
+//! The egress guard: checks, sends and redirects every request, and reads its response.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
@@ -12,49 +12,49 @@ use tokio::time::timeout_at;
 use url::{Host, Url};
 
 use crate::address::{Networks, is_public};
-use crate::answer::Answer;
 use crate::client::{Clients, Http};
 use crate::connect::Guard;
 use crate::destination::Destination;
 use crate::hosts::{is_inner_name, is_localhost};
-use crate::opened::Opened;
-use crate::request::{Limits, Policy, Request, ToolPolicy};
+use crate::opened::StreamedResponse;
+use crate::request::{Limits, Request, RequestPolicy, ToolPolicy};
 use crate::resolve::{Resolver, SystemResolver};
+use crate::response::EgressResponse;
 use crate::tls::{BadRoots, Trust};
 use crate::{failure, redirect};
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("haft/", env!("CARGO_PKG_VERSION")));
 const CODINGS: HeaderValue = HeaderValue::from_static("gzip, deflate, br, zstd");
-/// The address that stands for a name of an inner service where names are not looked up.
-const NOT_LOOKED_UP: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 0));
+/// A placeholder for the address of an internal name that is not resolved.
+const UNRESOLVED: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 0));
 const ANYTHING: HeaderValue = HeaderValue::from_static("*/*");
 
-/// The only way out of the process. Cheap to clone; clones share connections.
+/// The only outgoing HTTP client of the process. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct Egress(Arc<Clients>);
 
-/// Puts an [`Egress`] together.
+/// Builds an [`Egress`].
 #[must_use]
-pub struct Builder {
+pub struct EgressBuilder {
     opened: Networks,
     resolver: Arc<dyn Resolver>,
     trust: Trust,
 }
 
-impl Builder {
-    /// Networks that tools may reach besides the public internet.
+impl EgressBuilder {
+    /// Opens networks to tools, in addition to the public internet.
     pub fn open(mut self, networks: Networks) -> Self {
         self.opened = networks;
         self
     }
 
-    /// Looks names up in another way than the system does.
+    /// Replaces the system's resolver.
     pub fn resolver(mut self, resolver: impl Resolver + 'static) -> Self {
         self.resolver = Arc::new(resolver);
         self
     }
 
-    /// Certificates to trust beside the system's, in PEM form.
+    /// Adds trusted certificates to those of the system, in PEM form.
     pub fn trust(mut self, pem: &[u8]) -> Result<Self, BadRoots> {
         self.trust = Trust::parse(pem)?;
         Ok(self)
@@ -74,16 +74,17 @@ impl Default for Egress {
 }
 
 impl Egress {
-    pub fn builder() -> Builder {
-        Builder {
+    pub fn builder() -> EgressBuilder {
+        EgressBuilder {
             opened: Networks::default(),
             resolver: Arc::new(SystemResolver::default()),
             trust: Trust::default(),
         }
     }
 
-    /// Why a tool's request to a URL will be refused, as far as its host says without being looked up.
-    pub fn foreseen_refusal(&self, url: &Url) -> Option<Message> {
+    /// Returns the reason for which a tool's request to a URL will be rejected, as far as that is known
+    /// without resolving its host.
+    pub fn preflight_refusal(&self, url: &Url) -> Option<Message> {
         let opened = &self.0.guard().opened;
         let may_reach = |address: IpAddr| is_public(address) || opened.contain(address);
         let (address, is_allowed): (IpAddr, bool) = match url.host()? {
@@ -93,23 +94,24 @@ impl Egress {
                 let (usual, other) = (Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into());
                 (usual, may_reach(usual) || may_reach(other))
             }
-            Host::Domain(name) => (NOT_LOOKED_UP, !is_inner_name(name) || !opened.is_empty()),
+            Host::Domain(name) => (UNRESOLVED, !is_inner_name(name) || !opened.is_empty()),
         };
         (!is_allowed).then(|| failure::private(url, address))
     }
 
-    /// Says where this process listens: no tool may call it, even in an opened network. Said once.
+    /// Sets the listening address of this process: no tool may call it, even in an opened network. Later
+    /// calls have no effect.
     pub fn never_dial(&self, own: SocketAddr) {
         let _ = self.0.guard().own.set(own);
     }
 
-    /// Sends a request, follows its redirects and reads the answer, all within the limits.
+    /// Sends a request, follows its redirects and reads the response, all within the limits.
     pub async fn send(
         &self,
-        policy: Policy<'_>,
+        policy: RequestPolicy<'_>,
         mut request: Request,
         limits: Limits,
-    ) -> Result<Answer, CallError> {
+    ) -> Result<EgressResponse, CallError> {
         let Some(deadline) = limits.deadline else {
             return self.follow(policy, &mut request, limits.bytes).await;
         };
@@ -118,14 +120,13 @@ impl Egress {
         sent.unwrap_or_else(|_| Err(failure::too_slow(&first)))
     }
 
-    /// Sends a request and follows its redirects, and leaves the body to be read as it comes. The
-    /// limits hold for that too.
+    /// Sends a request and follows its redirects. The body is streamed, within the same limits.
     pub async fn open(
         &self,
-        policy: Policy<'_>,
+        policy: RequestPolicy<'_>,
         mut request: Request,
         limits: Limits,
-    ) -> Result<Opened, CallError> {
+    ) -> Result<StreamedResponse, CallError> {
         let reached = match limits.deadline {
             None => self.reach(policy, &mut request).await,
             Some(deadline) => {
@@ -135,41 +136,41 @@ impl Egress {
             }
         };
         let (response, was_redirected) = reached?;
-        Ok(Opened::new(response, request, was_redirected, limits))
+        Ok(StreamedResponse::new(response, request, was_redirected, limits))
     }
 
     async fn follow(
         &self,
-        policy: Policy<'_>,
+        policy: RequestPolicy<'_>,
         request: &mut Request,
         limit: usize,
-    ) -> Result<Answer, CallError> {
+    ) -> Result<EgressResponse, CallError> {
         let (response, was_redirected) = self.reach(policy, request).await?;
-        Answer::read(response, request, was_redirected, limit).await
+        EgressResponse::read(response, request, was_redirected, limit).await
     }
 
-    /// Whoever answers in the end, and whether somebody sent us there.
+    /// Follows redirects. Returns the final response, and true if there was a redirect.
     async fn reach(
         &self,
-        policy: Policy<'_>,
+        policy: RequestPolicy<'_>,
         request: &mut Request,
     ) -> Result<(Response<Incoming>, bool), CallError> {
         let mut response = self.send_one(policy, request).await?;
         let mut redirects = 0;
         loop {
             let next = redirect::next(response.status(), response.headers(), request);
-            // Whoever redirected has taken the request, and may have done something with it.
+            // The redirecting server has received the request, and may have acted on it.
             let Some(mut next) = next.map_err(CallError::that_may_have_acted)? else {
                 return Ok((response, redirects > 0));
             };
-            if redirects == redirect::MOST {
+            if redirects == redirect::MAX_REDIRECTS {
                 return Err(redirect::too_many(&request.to));
             }
-            if matches!(policy, Policy::Operator) && !request.to.is(&next.to) {
+            if matches!(policy, RequestPolicy::Operator) && !request.to.is(&next.to) {
                 return Err(redirect::other_origin(&request.to));
             }
             let sent = self.send_one(policy, &mut next).await;
-            // An upstream that redirects can be reached, whatever the host it redirects to.
+            // A redirecting upstream is reachable, whatever the host that it redirects to.
             response = sent.map_err(|error| error.that_may_have_acted().about_another_host())?;
             *request = next;
             redirects += 1;
@@ -178,7 +179,7 @@ impl Egress {
 
     async fn send_one(
         &self,
-        policy: Policy<'_>,
+        policy: RequestPolicy<'_>,
         request: &mut Request,
     ) -> Result<Response<Incoming>, CallError> {
         let client = self.client(policy, request)?;
@@ -186,11 +187,11 @@ impl Egress {
         sent.map_err(|error| failure::of_request(&request.to, &error))
     }
 
-    /// Checks all that can be told from a destination, and gives the client whose connector checks the rest.
-    fn client(&self, policy: Policy<'_>, request: &Request) -> Result<Arc<Http>, CallError> {
+    /// Checks everything known from the destination, and returns the client whose connector checks the rest.
+    fn client(&self, policy: RequestPolicy<'_>, request: &Request) -> Result<Arc<Http>, CallError> {
         match policy {
-            Policy::Operator => Ok(self.0.of_operator()),
-            Policy::Tool(space, rules) => {
+            RequestPolicy::Operator => Ok(self.0.of_operator()),
+            RequestPolicy::Tool(space, rules) => {
                 let only_opened = self.is_only_for_opened(rules, &request.to)?;
                 rules.check_within(request)?;
                 Ok(self.0.of_space(space, only_opened))
@@ -198,20 +199,21 @@ impl Egress {
         }
     }
 
-    /// A port that nothing allows, and names of inner services, are left to networks that the operator opened.
+    /// Returns true if a request may only reach opened networks: its port is not allowed elsewhere, or its
+    /// name is internal.
     fn is_only_for_opened(&self, rules: &ToolPolicy, to: &Destination) -> Result<bool, CallError> {
         if !rules.hosts().allow(to.host()) {
             return Err(failure::domain(to, rules.hosts()));
         }
-        let is_odd = !rules.allows_port(to);
-        if is_odd && self.0.guard().opened.is_empty() {
+        let is_unusual = !rules.allows_port(to);
+        if is_unusual && self.0.guard().opened.is_empty() {
             return Err(failure::port(to));
         }
-        Ok(to.is_inner() || is_odd)
+        Ok(to.is_inner() || is_unusual)
     }
 }
 
-/// The request on the wire, with what every request carries.
+/// Builds the HTTP request, with the headers that every request has.
 fn outgoing(request: &mut Request) -> http::Request<Full<bytes::Bytes>> {
     let headers = &mut request.headers;
     if let Some(host) = request.to.host_header() {
@@ -223,7 +225,7 @@ fn outgoing(request: &mut Request) -> http::Request<Full<bytes::Bytes>> {
     if let Some(kind) = &request.content_type {
         headers.entry(CONTENT_TYPE).or_insert_with(|| kind.clone());
     }
-    // Some servers want to be told even that there is nothing.
+    // Some servers require the header even for an empty body.
     if request.body.is_empty() && matches!(request.method, Method::POST | Method::PUT | Method::PATCH) {
         headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
     }

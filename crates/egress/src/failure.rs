@@ -1,6 +1,6 @@
-//! What may go wrong on the way out and back, as the call errors that callers see.
+//! Errors of requests and responses, as callers see them.
 //!
-//! No message carries a path, a query, a header or a body: only hosts and ports.
+//! No message contains a path, query, header or body: only hosts and ports.
 
 use std::error::Error as StdError;
 use std::net::IpAddr;
@@ -45,10 +45,10 @@ haft_core::templates! {
         "{host} cannot be reached",
         "无法连接到 {host}";
     BROKEN = "egress.broken",
-        "The connection to {host} broke before the answer was complete",
+        "The connection to {host} broke before the response was complete",
         "与 {host} 的连接在收到完整应答前中断";
     TOO_SLOW = "egress.tooSlow",
-        "{host} did not answer in time",
+        "{host} did not respond in time",
         "{host} 未能及时应答";
     TOO_LARGE = "egress.tooLarge",
         "Response too large: limit {limit} bytes",
@@ -57,17 +57,17 @@ haft_core::templates! {
         "Response headers too large or too many: limit {bytes} bytes and {count} headers",
         "应答头过大或过多: 最多 {bytes} 字节、{count} 个";
     UNKNOWN_CODING = "egress.unknownCoding",
-        "The answer is encoded as {coding}, which cannot be read; gzip, deflate, br and zstd can",
+        "The response is encoded as {coding}, which is not supported; gzip, deflate, br and zstd are",
         "应答的编码 {coding} 无法读取；支持 gzip、deflate、br 和 zstd";
     TOO_MANY_CODINGS = "egress.tooManyCodings",
-        "The answer is encoded more than {limit} times over, which is not read",
+        "The response has more than {limit} nested encodings, which is not supported",
         "应答被编码了超过 {limit} 层，无法读取";
     UNDECODABLE = "egress.undecodable",
-        "The answer cannot be decoded: its compression is broken",
+        "The response cannot be decoded: its compressed data is corrupt",
         "应答无法解码：压缩数据已损坏";
 }
 
-/// The most bytes an answer's head may have, or somewhat more; the count is what hyper parses at most.
+/// Approximate maximum size of a response head in bytes, and the maximum number of headers that hyper parses.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
 pub(crate) const HEADERS: usize = 100;
 
@@ -75,7 +75,7 @@ fn refused(message: Message) -> CallError {
     CallError::new(ErrorKind::Permission, message).that_did_nothing()
 }
 
-/// The host of a URL, for people.
+/// Returns the host of a URL in readable form.
 fn host(url: &Url) -> &str {
     url.host_str().unwrap_or_default()
 }
@@ -104,7 +104,7 @@ pub(crate) fn outside(base: &Url) -> CallError {
     refused(Message::new(&OUTSIDE).with("base", base))
 }
 
-/// Why a host in a private network is refused.
+/// Returns the reason for which a host in a private network is rejected.
 pub(crate) fn private(url: &Url, address: IpAddr) -> Message {
     private_address(host(url), address)
 }
@@ -126,7 +126,7 @@ pub(crate) fn too_large(limit: usize) -> CallError {
 }
 
 pub(crate) fn unknown_coding(coding: &str) -> CallError {
-    // Not cut: the first half of a secret is one too, and nobody could find it any more.
+    // Not truncated: the first half of a secret is secret too, and masks could not find it.
     let shown = if coding.len() <= 64 { coding } else { "…" };
     CallError::new(ErrorKind::Execution, Message::new(&UNKNOWN_CODING).with("coding", shown))
 }
@@ -135,7 +135,7 @@ pub(crate) fn undecodable(error: &std::io::Error) -> CallError {
     CallError::new(ErrorKind::Network, Message::new(&UNDECODABLE)).caused_by(error.to_string())
 }
 
-/// No answer began.
+/// Maps an error before the response began.
 pub(crate) fn of_request(to: &Destination, error: &hyper_util::client::legacy::Error) -> CallError {
     if let Some(connect) = find::<ConnectError>(error) {
         return of_connect(to, connect);
@@ -149,7 +149,7 @@ pub(crate) fn of_request(to: &Destination, error: &hyper_util::client::legacy::E
     if error.is_connect() { failed.that_did_nothing().that_could_not_connect() } else { failed }
 }
 
-/// An answer began, or the request was under way.
+/// Maps an error while the request or response was transferred.
 pub(crate) fn of_transfer(to: &Destination, error: &hyper::Error) -> CallError {
     if error.is_parse_too_large() {
         let message = Message::new(&HEADERS_TOO_LARGE).with("bytes", HEAD_BYTES).with("count", HEADERS);
@@ -189,7 +189,7 @@ fn find<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Optio
     None
 }
 
-/// What an error came from in the end; the layers above only repeat where it was noticed.
+/// Returns the root cause of an error; the layers above only repeat where it was noticed.
 fn deepest(error: &dyn StdError) -> String {
     let mut deepest = error;
     while let Some(inner) = deepest.source() {

@@ -1,10 +1,10 @@
-//! Which hosts a tool may talk to: `allowedDomains`, and names that are never public.
+//! The hosts that a tool may contact: `allowedDomains`, and names that are never public.
 
 use std::fmt;
 
 use url::{Host, Url};
 
-/// A list of hosts, each with the port it was listed with.
+/// A list of hosts, each with an optional port.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hosts(Vec<Entry>);
 
@@ -16,20 +16,20 @@ struct Entry {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Pattern {
-    /// `*`: every host there is.
+    /// `*`: every host.
     Any,
     /// `*.weather.com`: at least one more label to the left.
     Below(String),
     Exactly(Host<String>),
 }
 
-/// An entry of `allowedDomains` that names no host.
+/// A malformed entry of `allowedDomains`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a host")]
 pub struct BadHost(String);
 
 impl Hosts {
-    /// Reads entries such as `api.weather.com`, `*.weather.com`, `api.weather.com:8443` or `*`.
+    /// Parses entries such as `api.weather.com`, `*.weather.com`, `api.weather.com:8443` or `*`.
     pub fn parse<'a>(entries: impl IntoIterator<Item = &'a str>) -> Result<Self, (usize, BadHost)> {
         let numbered = entries.into_iter().enumerate();
         numbered
@@ -38,13 +38,13 @@ impl Hosts {
             .map(Self)
     }
 
-    /// The host of one URL, and nothing else.
-    pub fn only(url: &Url) -> Self {
+    /// Creates a list of the host of one URL.
+    pub fn of_url(url: &Url) -> Self {
         let entry = |host: Host<&str>| Entry { pattern: Pattern::Exactly(canonical(host)), port: url.port() };
         Self(url.host().map(entry).into_iter().collect())
     }
 
-    /// Whether the host of a URL is in the list.
+    /// Returns true if the host of a URL is in the list.
     pub fn cover(&self, url: &Url) -> bool {
         url.host().is_some_and(|host| self.allow(&canonical(host)))
     }
@@ -53,7 +53,8 @@ impl Hosts {
         self.0.is_empty()
     }
 
-    /// The places of entries that leave nearly every host open: `*`, and all below a public suffix as in `*.co.uk`.
+    /// Returns the indexes of entries that allow nearly every host: `*`, and names below a public suffix such
+    /// as `*.co.uk`.
     pub fn too_wide(&self) -> impl Iterator<Item = usize> {
         self.0.iter().enumerate().filter(|(_, entry)| entry.pattern.is_too_wide()).map(|(at, _)| at)
     }
@@ -62,7 +63,7 @@ impl Hosts {
         self.0.iter().any(|entry| entry.pattern.matches(host))
     }
 
-    /// Whether a port stands in the list, with its host.
+    /// Returns true if the host is listed with this port.
     pub(crate) fn allow_port(&self, host: &Host<String>, port: u16) -> bool {
         self.0.iter().any(|entry| entry.port == Some(port) && entry.pattern.matches(host))
     }
@@ -73,7 +74,7 @@ impl Entry {
         let bad = || BadHost(written.to_owned());
         let text = written.trim();
         let (text, port) = match text.rsplit_once(':') {
-            // The colons of an IPv6 address are no port.
+            // The colons of an IPv6 address do not separate a port.
             Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
                 (host, Some(port.parse::<u16>().ok().filter(|port| *port > 0).ok_or_else(bad)?))
             }
@@ -112,12 +113,12 @@ impl Pattern {
     }
 }
 
-/// A host as it is compared: case folded, in punycode, without the dot at its end.
+/// Parses a host in canonical form: lower case, punycode, without a trailing dot.
 fn host(text: &str) -> Option<Host<String>> {
     if text.is_empty() || text.contains(['*', '@', '/', '?', '#', '\\', '%']) {
         return None;
     }
-    // An IPv6 address may be listed with or without its brackets.
+    // An IPv6 address may be listed with or without brackets.
     let bracketed =
         if text.contains(':') && !text.starts_with('[') { format!("[{text}]") } else { text.to_owned() };
     let host = Host::parse(&bracketed).ok()?;
@@ -133,7 +134,7 @@ fn borrowed(host: &Host<String>) -> Host<&str> {
     }
 }
 
-/// One trailing dot less; an IPv4 address is the same in its IPv6 form.
+/// Removes a trailing dot, and converts IPv4-mapped IPv6 addresses to IPv4.
 pub(crate) fn canonical(host: Host<&str>) -> Host<String> {
     match host {
         Host::Domain(name) => Host::Domain(name.strip_suffix('.').unwrap_or(name).to_owned()),
@@ -161,7 +162,7 @@ impl fmt::Display for Hosts {
     }
 }
 
-/// Names that lead into this machine or its cloud's inner services, whatever a resolver says of them.
+/// Names of this machine or of internal cloud services, whatever DNS returns for them.
 const NEVER_PUBLIC: [&str; 9] = [
     "localhost",
     "localhost.localdomain",
@@ -174,16 +175,16 @@ const NEVER_PUBLIC: [&str; 9] = [
     "instance-data",
 ];
 
-/// And whatever ends so.
+/// Suffixes of such names.
 const NEVER_PUBLIC_BELOW: [&str; 2] = [".localhost", ".internal"];
 
-/// Whether a name may only lead into networks that the operator opened.
+/// Returns true if a name may only lead into networks opened by the operator.
 pub(crate) fn is_inner_name(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
     NEVER_PUBLIC.contains(&name.as_str()) || NEVER_PUBLIC_BELOW.iter().any(|end| name.ends_with(end))
 }
 
-/// Whether a name means this very machine.
+/// Returns true if a name refers to this machine.
 pub(crate) fn is_localhost(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
     name == "localhost" || name.ends_with(".localhost")

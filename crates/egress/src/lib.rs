@@ -1,12 +1,10 @@
-//! The only way out of the process: an HTTP client that looks at every address it dials.
+//! Egress: the only HTTP client of the process, which checks every address that it dials.
 //!
-//! Everything that leaves — http tools, imports, tokens, callbacks, the command
-//! line's own requests — goes through [`Egress::send`] or, where the body is read as it
-//! comes, [`Egress::open`], under one of two policies.
-//! Templates, credentials and what an answer means never live here.
+//! All outgoing requests (http tools, imports, tokens, callbacks, and those of the command line) use
+//! [`Egress::send`], or [`Egress::open`] for streamed bodies, under one of two policies. Templates,
+//! credentials and the meaning of responses do not belong here.
 
 mod address;
-mod answer;
 mod client;
 mod connect;
 mod decode;
@@ -18,21 +16,22 @@ mod opened;
 mod redirect;
 mod request;
 mod resolve;
+mod response;
 mod status;
 mod stream;
 mod tls;
 
 pub use address::{BadNetworks, Networks};
-pub use answer::Answer;
 pub use destination::Destination;
-pub use egress::{Builder, Egress};
+pub use egress::{Egress, EgressBuilder};
 pub use hosts::{BadHost, Hosts};
-pub use opened::Opened;
-pub use request::{Limits, Policy, Request, ToolPolicy};
+pub use opened::StreamedResponse;
+pub use request::{Limits, Request, RequestPolicy, ToolPolicy};
 pub use resolve::{Resolver, SystemResolver};
+pub use response::EgressResponse;
 pub use tls::BadRoots;
 
-/// Every message of this crate.
+/// Returns all message templates of this crate.
 pub fn all_templates() -> Vec<&'static haft_core::Template> {
     [failure::TEMPLATES, redirect::TEMPLATES].into_iter().flatten().copied().collect()
 }

@@ -1,4 +1,4 @@
-//! An answer whose body is read as it comes, under the same rules as one that is read at once.
+//! A response with a streamed body, under the same limits as a buffered one.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,32 +10,32 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 
-use crate::answer::{Answer, refuse_announced};
 use crate::decode::Decoder;
 use crate::failure;
 use crate::request::{Limits, Request};
+use crate::response::{EgressResponse, refuse_announced};
 
-/// The end of a body comes with its last bytes, or nearly so.
-const MOMENT: Duration = Duration::from_millis(50);
+/// Time to wait for the end of a body after its last bytes.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// An answer that has begun. Dropping it ends the connection.
-pub struct Opened {
+/// A streamed response. Dropping it closes the connection.
+pub struct StreamedResponse {
     response: Response<Incoming>,
     request: Request,
     was_redirected: bool,
     limits: Limits,
-    /// Nothing before the first piece is asked for.
+    /// `None` until the first chunk is read.
     decoder: Option<Decoder>,
     is_over: bool,
 }
 
-impl fmt::Debug for Opened {
+impl fmt::Debug for StreamedResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Opened").field("status", &self.status()).finish_non_exhaustive()
     }
 }
 
-impl Opened {
+impl StreamedResponse {
     pub(crate) fn new(
         response: Response<Incoming>,
         request: Request,
@@ -53,7 +53,7 @@ impl Opened {
         self.response.headers()
     }
 
-    /// The next piece, decoded; nothing at the end. Pieces are as large as the wire makes them.
+    /// Returns the next decoded chunk. Returns `None` at the end. Chunks are as large as they arrive.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, CallError> {
         if self.is_over {
             return Ok(None);
@@ -69,10 +69,11 @@ impl Opened {
         read
     }
 
-    /// All that is left to read of an answer of which nothing was read yet. Of a failure the beginning is enough.
-    pub async fn whole(self) -> Result<Answer, CallError> {
+    /// Reads the whole body of a response that has not been read yet. Of a failure, only the beginning is
+    /// read.
+    pub async fn whole(self) -> Result<EgressResponse, CallError> {
         let Self { response, request, was_redirected, limits, .. } = self;
-        let reading = Answer::read(response, &request, was_redirected, limits.bytes);
+        let reading = EgressResponse::read(response, &request, was_redirected, limits.bytes);
         match limits.deadline {
             None => reading.await,
             Some(deadline) => {
@@ -81,10 +82,10 @@ impl Opened {
         }
     }
 
-    /// Lets the connection serve again, when all that matters was read: waits a moment for the end of the
-    /// body, and ends the connection if there is more.
-    pub async fn let_go(mut self) {
-        let end = Instant::now() + MOMENT;
+    /// Returns the connection to the pool after all relevant data was read: waits briefly for the end of the
+    /// body, and closes the connection if there is more.
+    pub async fn drain(mut self) {
+        let end = Instant::now() + DRAIN_TIMEOUT;
         self.limits.deadline = Some(self.limits.deadline.map_or(end, |deadline| deadline.min(end)));
         let _ = self.chunk().await;
     }
@@ -107,7 +108,7 @@ impl Opened {
             }
         }
         self.is_over = true;
-        // A coding may keep its last bytes back until it knows that nothing follows.
+        // A coding may hold back its last bytes until the end of the stream.
         let last = self.decoder.take().map(Decoder::finish).transpose()?.unwrap_or_default();
         Ok((!last.is_empty()).then_some(last))
     }

@@ -1,4 +1,4 @@
-//! Redirects, followed by hand: where the next request goes and what it leaves behind.
+//! Redirects: the next request, and the parts of the original one that it does not contain.
 
 use haft_core::{CallError, ErrorKind, Message};
 use http::header::LOCATION;
@@ -18,16 +18,16 @@ haft_core::templates! {
         "{host} redirects to something that is not a URL",
         "{host} 重定向到的地址不是有效的 URL";
     SECRET_BODY = "egress.redirectSecretBody",
-        "{host} redirects a request whose body holds a secret to another origin, which may not see it",
+        "{host} redirects a request whose body contains a secret to another origin, which must not receive it",
         "{host} 将含有密钥的请求体重定向到其他源，已拒绝";
     OTHER_ORIGIN = "egress.redirectOtherOrigin",
-        "{host} redirects to another origin, which the operator did not name",
+        "{host} redirects to another origin, which the operator did not configure",
         "{host} 重定向到了运维未指定的其他源";
 }
 
-pub(crate) const MOST: usize = 5;
+pub(crate) const MAX_REDIRECTS: usize = 5;
 
-/// The request that a redirect asks for; nothing when the answer is to be read as it is.
+/// Returns the request for a redirect. Returns `None` if the response is no redirect.
 pub(crate) fn next(
     status: StatusCode,
     headers: &HeaderMap,
@@ -66,7 +66,7 @@ pub(crate) fn next(
 }
 
 pub(crate) fn too_many(from: &Destination) -> CallError {
-    let message = Message::new(&TOO_MANY).with("limit", MOST).with("host", from.host_str());
+    let message = Message::new(&TOO_MANY).with("limit", MAX_REDIRECTS).with("host", from.host_str());
     CallError::new(ErrorKind::Execution, message)
 }
 

@@ -1,4 +1,4 @@
-//! What is sent, under which policy, and how much may come back.
+//! Requests, their policies and limits.
 
 use bytes::Bytes;
 use haft_core::{CallError, SpaceId};
@@ -17,17 +17,17 @@ pub struct Request {
     pub(crate) method: Method,
     pub(crate) to: Destination,
     pub(crate) path: PathAndQuery,
-    /// Sent to this origin only: a redirect to another leaves all of them behind.
+    /// Sent to this origin only: a redirect to another origin drops them.
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// Of the body; a header of that name wins.
+    /// The content type of the body; a header with that name takes precedence.
     pub content_type: Option<HeaderValue>,
-    /// The body holds a secret, and no other origin may see it.
+    /// The body contains a secret, so it must not be sent to another origin.
     pub body_is_secret: bool,
 }
 
 impl Request {
-    /// A request for a URL.
+    /// Creates a request for a URL.
     pub fn new(method: Method, url: &Url) -> Result<Self, CallError> {
         let path = match url.query() {
             Some(query) => format!("{}?{query}", url.path()),
@@ -36,7 +36,7 @@ impl Request {
         Self::to(method, Destination::of(url)?, path)
     }
 
-    /// A request for a path and query, encoded, at a destination that is known already.
+    /// Creates a request for an encoded path and query at a destination.
     pub fn to(method: Method, to: Destination, path: String) -> Result<Self, CallError> {
         let path = PathAndQuery::from_maybe_shared(Bytes::from(path)).map_err(|_| failure::url(to.url()))?;
         Ok(Self {
@@ -50,32 +50,32 @@ impl Request {
         })
     }
 
-    /// The whole URL.
+    /// Returns the whole URL.
     pub fn url(&self) -> Url {
         self.to.join(&self.path)
     }
 }
 
-/// How long an answer may take and how large it may be.
+/// The limits of a response.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Over everything: connection, headers, body and all redirects. None where the caller
-    /// drops the request in time, as the engine does with every attempt.
+    /// Deadline for everything: connection, headers, body and all redirects. `None` if the caller drops the
+    /// request in time, as the engine does with every attempt.
     pub deadline: Option<Instant>,
-    /// Of the body, counted after it is decoded.
+    /// Maximum size of the decoded body.
     pub bytes: usize,
 }
 
-/// Who chose the address.
+/// The policy for the address of a request, by its author.
 #[derive(Debug, Clone, Copy)]
-pub enum Policy<'a> {
-    /// A tool's author, or a model: everything is checked, and connections are kept for one space.
+pub enum RequestPolicy<'a> {
+    /// Chosen by a tool's author or a model: everything is checked, and connections are pooled per space.
     Tool(SpaceId, &'a ToolPolicy),
-    /// The operator, in the configuration: any address and port, and no redirect to another origin.
+    /// Chosen by the operator in the configuration: any address and port, and no redirect to another origin.
     Operator,
 }
 
-/// Where one tool's requests may go.
+/// The destinations that one tool's requests may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolPolicy {
     hosts: Hosts,
@@ -84,13 +84,13 @@ pub struct ToolPolicy {
 }
 
 impl ToolPolicy {
-    /// For a tool with this URL; an empty list means the URL's own host.
+    /// Creates the policy of a tool with this URL. An empty list allows the URL's own host.
     pub fn new(url: &Url, allowed: Hosts) -> Self {
-        let own = Hosts::only(url);
+        let own = Hosts::of_url(url);
         Self { hosts: if allowed.is_empty() { own.clone() } else { allowed }, own, within: None }
     }
 
-    /// Nothing may leave this URL's origin and path, not even by a redirect.
+    /// Restricts requests, including redirects, to this URL's origin and path.
     #[must_use]
     pub fn within(mut self, base: Url) -> Self {
         self.within = Some(base);
@@ -108,7 +108,7 @@ impl ToolPolicy {
         &self.hosts
     }
 
-    /// Whether the port may be used at any address: the usual two, the tool's own, and listed ones.
+    /// Returns true if the port may be used at any address: 80 and 443, the tool's own, and listed ones.
     pub(crate) fn allows_port(&self, to: &Destination) -> bool {
         let (host, port) = (to.host(), to.port());
         matches!(port, 80 | 443) || self.own.allow_port(host, port) || self.hosts.allow_port(host, port)

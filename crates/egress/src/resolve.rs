@@ -1,4 +1,4 @@
-//! From a name to addresses. Whether they may be dialled is decided where they are dialled.
+//! Name resolution. The connector decides whether the addresses may be dialed.
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -7,33 +7,34 @@ use std::sync::Arc;
 use haft_core::BoxFuture;
 use tokio::sync::Semaphore;
 
-/// Looks up names.
+/// Resolves names.
 pub trait Resolver: Send + Sync {
     fn resolve<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
 }
 
-/// Lookups at once. Each holds a thread until the system gives up on it, long after we have.
-const MOST_LOOKUPS: usize = 64;
+/// Maximum number of concurrent lookups. Each occupies a thread until the system gives up, long after the
+/// timeout.
+const MAX_LOOKUPS: usize = 64;
 
-/// The resolver of the system, with its hosts file.
+/// The system's resolver, with its hosts file.
 #[derive(Debug, Clone)]
 pub struct SystemResolver {
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
 }
 
 impl Default for SystemResolver {
     fn default() -> Self {
-        Self { places: Arc::new(Semaphore::new(MOST_LOOKUPS)) }
+        Self { slots: Arc::new(Semaphore::new(MAX_LOOKUPS)) }
     }
 }
 
 impl Resolver for SystemResolver {
     fn resolve<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
-            let place = self.places.clone().acquire_owned().await.map_err(io::Error::other)?;
+            let slot = self.slots.clone().acquire_owned().await.map_err(io::Error::other)?;
             let name = name.to_owned();
             let lookup = tokio::task::spawn_blocking(move || {
-                let _place = place;
+                let _slot = slot;
                 let found = (name.as_str(), 0).to_socket_addrs()?;
                 Ok(found.map(|address| address.ip()).collect())
             });

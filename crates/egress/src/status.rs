@@ -1,4 +1,7 @@
-//! What an upstream's status means: which kind of error, how long to wait, whether anything was done. The words are the tool's own.
+//! Maps the status of a response to an error: its kind, the pause before a retry, and whether anything was
+//! done.
+//!
+//! The caller provides the message.
 
 use std::time::Duration;
 
@@ -7,13 +10,14 @@ use http::StatusCode;
 use http::header::RETRY_AFTER;
 use jiff::Timestamp;
 
-use crate::answer::Answer;
+use crate::response::EgressResponse;
 
-/// Waits longer than this are nobody's business.
-const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 3600);
+/// Maximum pause that is accepted from an upstream.
+const MAX_PAUSE: Duration = Duration::from_secs(24 * 3600);
 
-impl Answer {
-    /// The error that the status is, in the words that its kind is given; nothing for a success.
+impl EgressResponse {
+    /// Returns the error for a failed status, with the message that `words` returns for its kind. Returns
+    /// `None` for a success.
     pub fn failure(&self, words: impl FnOnce(ErrorKind) -> Message) -> Option<CallError> {
         if self.status.is_success() {
             return None;
@@ -22,20 +26,20 @@ impl Answer {
         let error = CallError::new(kind, words(kind)).detail("status", self.status.as_u16());
         let certainly_nothing =
             matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
-        // Whoever sent us on has taken the request before this one refused it.
+        // The redirecting server received the request before this one rejected it.
         let error = match (self.was_redirected, certainly_nothing) {
             (true, _) => error.that_may_have_acted(),
             (false, true) => error.that_did_nothing(),
             (false, false) => error,
         };
-        Some(match self.pause_asked_for().filter(|_| kind.is_transient()) {
+        Some(match self.requested_pause().filter(|_| kind.is_transient()) {
             Some(pause) => error.retry_after(pause),
             None => error,
         })
     }
 
-    /// `Retry-After`, in seconds or as a date.
-    pub fn pause_asked_for(&self) -> Option<Duration> {
+    /// Returns the pause of `Retry-After`, given in seconds or as a date.
+    pub fn requested_pause(&self) -> Option<Duration> {
         let value = self.headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
         let pause = match value.parse::<f64>() {
             Ok(seconds) => Duration::try_from_secs_f64(seconds).ok()?,
@@ -44,7 +48,7 @@ impl Answer {
                 Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default()
             }
         };
-        Some(pause.min(LONGEST_PAUSE))
+        Some(pause.min(MAX_PAUSE))
     }
 }
 

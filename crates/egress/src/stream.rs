@@ -1,4 +1,5 @@
-//! A connection as the HTTP client sees it. It says nothing of its addresses, which nobody asks for with every answer.
+//! A TCP connection for the HTTP client. Does not report its addresses, which would be queried for every
+//! response.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

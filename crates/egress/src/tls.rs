@@ -1,4 +1,4 @@
-//! Whom TLS trusts: the system's certificates, or the bundled ones where a system has none.
+//! Trusted TLS certificates: those of the system, or the bundled ones if the system has none.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use rustls::{ClientConfig, RootCertStore};
 #[error("no certificates in PEM form: {0}")]
 pub struct BadRoots(String);
 
-/// Roots beside those of the system.
+/// Additional root certificates.
 #[derive(Default)]
 pub(crate) struct Trust(Vec<CertificateDer<'static>>);
 
@@ -26,7 +26,7 @@ impl Trust {
         if found.is_empty() { Err(BadRoots("none found".to_owned())) } else { Ok(Self(found)) }
     }
 
-    /// Reads the system's certificates: done once, when the first connection is wanted.
+    /// Loads the system's certificates. Called once, for the first connection.
     pub(crate) fn config(&self) -> ClientConfig {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

@@ -1,4 +1,4 @@
-//! Subscribe to what happens to calls while it happens.
+//! Prints the events of calls while calls run.
 //!
 //! `cargo run -p haft-engine --example events`
 
@@ -10,14 +10,14 @@ async fn main() -> anyhow::Result<()> {
     let tools = ToolService::builder().kind(MockKind).events().build();
     let mut events = tools.subscribe().ok_or_else(|| anyhow::anyhow!("events are on"))?;
 
-    // Fails once, then works: retried by itself, since it only reads.
+    // Fails once, then succeeds. The engine retries it, because its effect is `read`.
     let flaky = json!({"answers": [{"error": {"kind": "Server", "message": "busy"}}, {"data": "fine"}]});
     tools.register(Tool::new("flaky", "Works the second time.", "mock", flaky).retry_delay_ms(10))?;
 
     let schema = json!({"type": "object", "properties": {}});
     tools.register(Tool::native_json(
         "slow",
-        "Tells how far it is.",
+        "Reports its progress.",
         schema,
         |_: Value, context: CallContext| async move {
             context.progress(Progress { fraction: Some(0.5), message: "half way".to_owned() });
@@ -28,13 +28,13 @@ async fn main() -> anyhow::Result<()> {
     tools.execute("flaky", json!({}), CallOptions::default()).await?;
     tools.execute("slow", json!({}), CallOptions::default()).await?;
 
-    let mut heard = Vec::new();
+    let mut stages = Vec::new();
     while let Ok(event) = events.try_recv() {
         println!("{}", serde_json::to_string(&*event)?);
-        heard.push(event.stage.name());
+        stages.push(event.stage.name());
     }
     assert_eq!(
-        heard,
+        stages,
         [
             "tool.call.started",
             "tool.call.retrying",

@@ -1,4 +1,4 @@
-//! Register a Rust function as a tool, and call it.
+//! Registers a Rust function as a tool and calls it.
 //!
 //! `cargo run -p haft-engine --example native_tool`
 
@@ -29,22 +29,22 @@ fn walking() -> f64 {
 async fn main() -> anyhow::Result<()> {
     let tools = ToolService::builder().build();
 
-    // The schema comes from `Trip`; whatever `?` meets becomes the tool's failure.
+    // The schema is generated from `Trip`; an error returned with `?` becomes the tool's failure.
     let trip = Tool::native("trip_time", "How long a trip takes.", |trip: Trip| async move {
-        anyhow::ensure!(trip.speed > 0.0, "nobody arrives at {} km/h", trip.speed);
+        anyhow::ensure!(trip.speed > 0.0, "the speed must be positive, not {} km/h", trip.speed);
         Ok(Duration { hours: trip.distance / trip.speed })
     });
-    println!("a model is told: {}", trip.definition());
+    println!("definition for a model: {}", trip.definition());
     tools.register(trip.effect(Effect::Read).timeout_ms(1000))?;
 
-    // Text where a number belongs is understood; a default is filled in.
+    // A numeric string is coerced to a number; a missing field gets its default.
     let result = tools.execute("trip_time", json!({"distance": "20"}), CallOptions::default()).await?;
-    println!("it answers: {}", serde_json::to_string(&result)?);
+    println!("result: {}", serde_json::to_string(&result)?);
     assert_eq!(result.data(), Some(&json!({"hours": 4.0})));
 
-    // A failure is an answer too, in words a model can act on.
+    // A failure is a result too, with a message that a model can act on.
     let result = tools.execute("trip_time", json!({"speed": 0}), CallOptions::default()).await?;
-    println!("it answers: {}", serde_json::to_string(&result)?);
+    println!("result: {}", serde_json::to_string(&result)?);
     assert_eq!(
         result.error().map(|error| error.message().to_string()).as_deref(),
         Some("Invalid inputs: distance: is required")

@@ -1,4 +1,4 @@
-//! Add a kind of tool from outside: one type that prepares, one that runs.
+//! Adds a tool kind from outside the engine: one type prepares, another runs.
 //!
 //! `cargo run -p haft-engine --example own_kind`
 
@@ -10,7 +10,7 @@ use haft_engine::{
 };
 use serde_json::{Map, Value, json};
 
-/// Tools that look something up in a table of their definition.
+/// Tools that look up a key in a table of their definition.
 struct Lookup;
 
 impl Kind for Lookup {
@@ -18,7 +18,7 @@ impl Kind for Lookup {
         "lookup"
     }
 
-    /// Runs once per tool version: whatever can be checked or prepared is done here.
+    /// Runs once per tool version. Checks and precomputes everything that does not depend on a call.
     fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
         match config.get("table") {
             Some(Value::Object(table)) => Ok(Arc::new(Table(table.clone()))),
@@ -34,7 +34,7 @@ impl Prepared for Table {
         Effect::Read
     }
 
-    /// The keys are known, so the schema is too: a model cannot ask for what is not there.
+    /// The keys are fixed, so the schema lists them and a model cannot request another.
     fn input_schema(&self) -> Option<Value> {
         let keys: Vec<&String> = self.0.keys().collect();
         Some(json!({
@@ -57,7 +57,7 @@ impl Prepared for Table {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    // The new kind gets deadlines, retries, breaker, cache and limits like any other.
+    // The new kind gets timeouts, retries, breaker, cache and limits like any other.
     let tools =
         ToolService::builder().kind(Lookup).breaker(BreakerSettings::default()).cache().limits().build();
     let capitals = json!({"table": {"France": "Paris", "Japan": "Tokyo"}});

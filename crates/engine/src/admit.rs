@@ -1,4 +1,7 @@
-//! The first half of a call: find the tool, merge and check its arguments, ask its policy.
+//! Admission, the first half of a call: finds the tool, merges and validates its arguments, evaluates its
+//! policy.
+//!
+//! Nothing here runs the tool; that is `execute.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +11,7 @@ use haft_core::schema::Admitted;
 use haft_core::{Arguments, Binding, CallError, CallOptions, ErrorKind, Message, Policy, Violation};
 use serde_json::{Map, Value};
 
-use crate::catalogue::Entry;
+use crate::catalog::Entry;
 
 haft_core::templates! {
     DISABLED = "tool.disabled",
@@ -18,31 +21,31 @@ haft_core::templates! {
         "{tool} is blocked by its policy",
         "{tool} 被策略禁止";
     NEEDS_APPROVAL = "policy.needsApproval",
-        "{tool} may run only after a person approves it, and nobody can be asked from here",
+        "{tool} requires approval, and approval cannot be requested from here",
         "{tool} 需要人工批准才能运行，而此处无法请求批准";
     OUT_OF_RANGE = "options.outOfRange",
         "{value} is not between {least} and {most}",
         "{value} 不在 {least} 到 {most} 之间";
 }
 
-/// A call that may run: its tool exists, its arguments fit the schema and no
-/// rule is against it. Only [`admit`] makes one.
+/// A call that may run: its tool exists, its arguments conform to the schema and its policy allows it. Only
+/// [`admit`] creates one.
 pub(crate) struct AdmittedCall {
     pub(crate) entry: Arc<Entry>,
     pub(crate) arguments: Arguments,
     pub(crate) coerced: Vec<String>,
-    /// Properties that belong to another alternative of the schema.
+    /// Properties of another alternative of the schema than the selected one.
     pub(crate) ignored: Map<String, Value>,
 }
 
-/// A call that may not run, with its arguments as far as they got.
+/// A rejected call, with its arguments in their state at that time.
 pub(crate) struct Refusal {
     pub(crate) error: CallError,
     pub(crate) arguments: Arc<Value>,
     pub(crate) coerced: Vec<String>,
 }
 
-/// Lets a call in, or says why not.
+/// Admits a call, or returns the reason for rejecting it.
 pub(crate) fn admit(
     entry: Arc<Entry>,
     arguments: Value,
@@ -51,9 +54,9 @@ pub(crate) fn admit(
     let refuse = |error, arguments, coerced| Err(Refusal { error, arguments, coerced });
     let spec = &entry.version.spec;
     let say = |template| Message::new(template).with("tool", &spec.name);
-    // What was let in and taken on is not begun by looking for its answer.
-    let goes_on = options.resumed.is_some();
-    if !spec.is_active && !goes_on {
+    // A resumed call was admitted before: fetching its result needs no active tool and no policy check.
+    let is_resumed = options.resumed.is_some();
+    if !spec.is_active && !is_resumed {
         return refuse(
             CallError::new(ErrorKind::ToolDisabled, say(&DISABLED)),
             Arc::new(arguments),
@@ -80,7 +83,7 @@ pub(crate) fn admit(
             return refuse(error, Arc::new(refused.arguments), refused.coerced);
         }
     };
-    let policy = if goes_on { Policy::Allow } else { policy(&entry, binding, arguments.as_value()) };
+    let policy = if is_resumed { Policy::Allow } else { policy(&entry, binding, arguments.as_value()) };
     let denied = match policy {
         Policy::Allow => None,
         Policy::Ask if options.consent == Consent::Given => None,
@@ -93,13 +96,13 @@ pub(crate) fn admit(
     Ok(AdmittedCall { entry, arguments, coerced, ignored })
 }
 
-/// What the tool and its binding say to these arguments: the strictest of all.
+/// Returns the strictest policy of the tool, its live version and the binding for these arguments.
 pub(crate) fn policy(entry: &Entry, binding: Option<&Binding>, arguments: &Value) -> Policy {
     let bound = binding.map(|binding| binding.policy.of(arguments)).unwrap_or_default();
     entry.policy.of(arguments).stricter(entry.live_policy.of(arguments)).stricter(bound)
 }
 
-/// The same error, in the tool's own words where it has better ones.
+/// Replaces messages of violations by the tool's own, where its kind has a better one.
 fn explained(entry: &Entry, error: CallError, arguments: &Value) -> CallError {
     let say = |violation: &Violation| match entry.prepared.explain(violation, arguments) {
         Some(message) => Violation::new(violation.path.clone(), message),
@@ -108,7 +111,7 @@ fn explained(entry: &Entry, error: CallError, arguments: &Value) -> CallError {
     CallError::invalid(error.violations().iter().map(say).collect())
 }
 
-/// Options keep the bounds of the fields they stand in for.
+/// Checks that call options are within the limits of the definition fields that they override.
 fn check_options(options: &CallOptions) -> Result<(), CallError> {
     let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     let checks = [

@@ -1,4 +1,4 @@
-//! Putting an engine together: which kinds it can run and which guards are on.
+//! Builder of the engine: the tool kinds it runs and the guards that are on.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use haft_core::{Artifacts, Kind};
 use tokio_util::sync::CancellationToken;
 
 use crate::breaker::{BreakerSettings, Breakers};
-use crate::cache::AnswerCache;
-use crate::catalogue::Catalogue;
+use crate::cache::ResultCache;
+use crate::catalog::Catalog;
 use crate::events::Events;
 use crate::prepare::Kinds;
 use crate::record::{CallSink, Recorder};
@@ -17,19 +17,19 @@ use crate::service::{Inner, ToolService, local_caller};
 use crate::source::{Loader, ToolSource};
 use crate::supervisor::Supervisor;
 
-/// So many events a slow subscriber may be behind.
-const EVENTS_BEHIND: usize = 1024;
+/// Default number of events that a slow subscriber may lag behind.
+const EVENT_CAPACITY: usize = 1024;
 
-/// So many records may wait for the sink.
-const RECORDS_WAITING: usize = 16_384;
+/// Default number of records that may wait for the sink.
+const RECORD_CAPACITY: usize = 16_384;
 
-/// So much memory kept answers may take.
+/// Default memory limit of the result cache.
 const CACHE_BYTES: u64 = 64 << 20;
 
-/// Builds a [`ToolService`]. Everything beside validation, deadlines and retries is off until it is turned on.
+/// Builds a [`ToolService`]. Everything except validation, timeouts and retries is off by default.
 #[derive(Default)]
 #[must_use]
-pub struct Builder {
+pub struct ToolServiceBuilder {
     kinds: Kinds,
     breaker: Option<BreakerSettings>,
     cache_bytes: Option<u64>,
@@ -42,77 +42,78 @@ pub struct Builder {
     supervisor: Supervisor,
 }
 
-impl Builder {
+impl ToolServiceBuilder {
     /// Adds a kind of tool.
     pub fn kind(mut self, kind: impl Kind + 'static) -> Self {
         self.kinds.add(Arc::new(kind));
         self
     }
 
-    /// Leaves an upstream alone that keeps failing.
+    /// Turns on circuit breakers.
     pub fn breaker(mut self, settings: BreakerSettings) -> Self {
         self.breaker = Some(settings);
         self
     }
 
-    /// Keeps answers of tools that set `cacheTtl`.
+    /// Caches results of tools that set `cacheTtl`.
     pub fn cache(self) -> Self {
         self.cache_of(CACHE_BYTES)
     }
 
-    /// The same, in so much memory.
+    /// Caches results of tools that set `cacheTtl`, within a memory limit.
     pub fn cache_of(mut self, bytes: u64) -> Self {
         self.cache_bytes = Some(bytes);
         self
     }
 
-    /// Holds tools to their `rateLimit` and `maxConcurrency`.
+    /// Enforces `rateLimit` and `maxConcurrency` of tools.
     pub fn limits(mut self) -> Self {
         self.limits = true;
         self
     }
 
-    /// Publishes events of calls to subscribers.
+    /// Emits events of calls to subscribers.
     pub fn events(self) -> Self {
-        self.events_of(EVENTS_BEHIND)
+        self.events_of(EVENT_CAPACITY)
     }
 
-    /// The same, where a slow subscriber may be so many events behind.
-    pub fn events_of(mut self, behind: usize) -> Self {
-        self.events = Some(behind);
+    /// Emits events of calls to subscribers, which lose events if they lag behind by more than this number.
+    pub fn events_of(mut self, capacity: usize) -> Self {
+        self.events = Some(capacity);
         self
     }
 
-    /// Records every call into a sink. The writer runs on the runtime of the first call and ends with it.
+    /// Writes a record of every call to a sink. The writer runs on the runtime of the first call and ends
+    /// with it.
     pub fn sink(self, sink: Arc<dyn CallSink>) -> Self {
-        self.sink_of(sink, RECORDS_WAITING)
+        self.sink_of(sink, RECORD_CAPACITY)
     }
 
-    /// The same, with so many records waiting at most.
-    pub fn sink_of(mut self, sink: Arc<dyn CallSink>, waiting: usize) -> Self {
-        self.sink = Some((sink, waiting));
+    /// Writes a record of every call to a sink, with at most this number of records waiting.
+    pub fn sink_of(mut self, sink: Arc<dyn CallSink>, capacity: usize) -> Self {
+        self.sink = Some((sink, capacity));
         self
     }
 
-    /// Where the secrets are kept that tools name.
+    /// Sets the source of the secrets that tools reference.
     pub fn secrets(mut self, source: Arc<dyn SecretSource>) -> Self {
         self.secrets = Some(source);
         self
     }
 
-    /// Where the files are kept that calls name.
+    /// Sets the store of the files that calls reference.
     pub fn artifacts(mut self, artifacts: Arc<dyn Artifacts>) -> Self {
         self.artifacts = Some(artifacts);
         self
     }
 
-    /// Where the tools of spaces are kept.
+    /// Sets the source of the tools of spaces.
     pub fn tools(mut self, source: Arc<dyn ToolSource>) -> Self {
         self.source = Some(source);
         self
     }
 
-    /// Restarts the background tasks of the engine.
+    /// Sets the supervisor that restarts the engine's background tasks.
     pub fn supervisor(mut self, supervisor: Supervisor) -> Self {
         self.supervisor = supervisor;
         self
@@ -122,12 +123,12 @@ impl Builder {
     pub fn build(self) -> ToolService {
         let events = self.events.map(Events::new);
         let tools = self.kinds.tools();
-        let catalogue = Catalogue::with_aliases(self.kinds.tool_aliases());
+        let catalog = Catalog::with_aliases(self.kinds.tool_aliases());
         let service = ToolService::new(Inner {
             kinds: self.kinds,
-            catalogue,
+            catalog,
             breakers: self.breaker.map(Breakers::new),
-            cache: self.cache_bytes.map(AnswerCache::new),
+            cache: self.cache_bytes.map(ResultCache::new),
             limits_on: self.limits,
             progress: events.clone().map(|events| Arc::new(events) as Arc<dyn ProgressSink>),
             events,
@@ -142,7 +143,7 @@ impl Builder {
         for spec in tools {
             let name = spec.name.clone();
             if let Err(error) = service.register(spec) {
-                tracing::error!(tool.name = %name, %error, "A tool that comes with its kind is not right and is left out");
+                tracing::error!(tool.name = %name, %error, "A built-in tool is invalid and was not registered");
             }
         }
         service

@@ -1,4 +1,4 @@
-//! Bulkheads: how many calls of one tool run at once, so that a slow tool slows only itself.
+//! Bulkheads: limit the concurrent calls of one tool, so that a slow tool delays only itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,41 +9,41 @@ use tokio::time::{Instant, timeout_at};
 
 haft_core::templates! {
     FULL = "bulkhead.full",
-        "{tool} already has {limit} calls running and as many waiting as it may; try again later",
+        "{tool} has reached its limit of {limit} concurrent calls and its queue is full; try again later",
         "{tool} 已有 {limit} 个调用在运行，等待队列也已满；请稍后重试";
 }
 
-/// So many calls may wait for each one that runs.
-const WAITING_PER_PLACE: usize = 16;
+/// Maximum number of waiting calls per slot.
+const MAX_WAITING_PER_SLOT: usize = 16;
 
-/// The places of one tool.
+/// The slots of one tool.
 pub(crate) struct Bulkhead {
     limit: u32,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     waiting: AtomicUsize,
 }
 
 impl Bulkhead {
     pub(crate) fn new(limit: u32) -> Self {
-        Self { limit, places: Arc::new(Semaphore::new(limit as usize)), waiting: AtomicUsize::new(0) }
+        Self { limit, slots: Arc::new(Semaphore::new(limit as usize)), waiting: AtomicUsize::new(0) }
     }
 
-    /// Takes a place, waiting until `deadline` for one.
+    /// Acquires a slot, waiting for one until `deadline`.
     pub(crate) async fn enter(
         &self,
         tool: &ToolName,
         deadline: Instant,
     ) -> Result<OwnedSemaphorePermit, CallError> {
-        if let Ok(place) = self.places.clone().try_acquire_owned() {
-            return Ok(place);
+        if let Ok(slot) = self.slots.clone().try_acquire_owned() {
+            return Ok(slot);
         }
         let waiting = Waiting::join(&self.waiting);
-        if waiting.before >= self.limit as usize * WAITING_PER_PLACE {
+        if waiting.before >= self.limit as usize * MAX_WAITING_PER_SLOT {
             return Err(self.full(tool));
         }
-        match timeout_at(deadline, self.places.clone().acquire_owned()).await {
-            // A place that comes free as time runs out is of no use.
-            Ok(Ok(place)) if Instant::now() < deadline => Ok(place),
+        match timeout_at(deadline, self.slots.clone().acquire_owned()).await {
+            // A slot that becomes free at the deadline is of no use.
+            Ok(Ok(slot)) if Instant::now() < deadline => Ok(slot),
             Ok(_) | Err(_) => Err(self.full(tool)),
         }
     }
@@ -54,7 +54,7 @@ impl Bulkhead {
     }
 }
 
-/// Counts one who waits for as long as it lives.
+/// Counts a waiting call until it is dropped.
 struct Waiting<'a> {
     count: &'a AtomicUsize,
     before: usize,

@@ -1,4 +1,4 @@
-//! Answers kept for equal calls of reading tools, and one flight for equal calls at the same time.
+//! The result cache of reading tools. Concurrent equal calls are executed once.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,14 +9,14 @@ use moka::Expiry;
 use moka::future::Cache;
 use serde_json::Value;
 
-/// What makes two calls equal.
+/// Cache key: calls with equal keys have equal results.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct CallKey {
     space: SpaceId,
     user: Option<UserId>,
-    /// Which entry of the catalogue: another version, or another tool of the same name, is another one.
+    /// Number of the catalog entry. Another version, or another tool of the same name, has another one.
     entry: u64,
-    /// Whoever wants answers to be younger takes none that was kept for longer.
+    /// Part of the key, so that a caller with a shorter TTL never gets an older result.
     ttl: Duration,
     arguments: String,
 }
@@ -35,41 +35,41 @@ impl CallKey {
 }
 
 #[derive(Clone)]
-struct Kept {
+struct CachedResult {
     data: Arc<Value>,
     ttl: Duration,
 }
 
-/// Answers of this process, bounded by their size in bytes.
-pub(crate) struct AnswerCache(Cache<CallKey, Kept>);
+/// Results cached by this process, bounded by their size in bytes.
+pub(crate) struct ResultCache(Cache<CallKey, CachedResult>);
 
-impl AnswerCache {
+impl ResultCache {
     pub(crate) fn new(bytes: u64) -> Self {
-        let weigh = |key: &CallKey, kept: &Kept| {
-            u32::try_from(key.arguments.len() + weight(&kept.data)).unwrap_or(u32::MAX)
+        let weigh = |key: &CallKey, cached: &CachedResult| {
+            u32::try_from(key.arguments.len() + weight(&cached.data)).unwrap_or(u32::MAX)
         };
         Self(Cache::builder().max_capacity(bytes).weigher(weigh).expire_after(ByTtl).build())
     }
 
-    /// The kept answer, if there is one.
+    /// Returns the cached result, if there is one.
     pub(crate) async fn get(&self, key: &CallKey) -> Option<Arc<Value>> {
-        self.0.get(key).await.map(|kept| kept.data)
+        self.0.get(key).await.map(|cached| cached.data)
     }
 
-    /// Keeps an answer.
-    pub(crate) async fn keep(&self, key: CallKey, ttl: Duration, data: Arc<Value>) {
-        self.0.insert(key, Kept { data, ttl }).await;
+    /// Caches a result.
+    pub(crate) async fn insert(&self, key: CallKey, ttl: Duration, data: Arc<Value>) {
+        self.0.insert(key, CachedResult { data, ttl }).await;
     }
 
-    /// The kept answer and true, or what `make` answers and false. Of equal calls at
-    /// the same time only one makes it; when that one goes away, the next does.
+    /// Returns the cached result and true, or the result of `make` and false. Of concurrent equal calls only
+    /// one runs `make`; if it is cancelled, another call runs it.
     pub(crate) async fn get_or_make(
         &self,
         key: CallKey,
         ttl: Duration,
         make: impl Future<Output = Result<Arc<Value>, CallError>>,
     ) -> Result<(Arc<Value>, bool), CallError> {
-        let make = async { make.await.map(|data| Kept { data, ttl }) };
+        let make = async { make.await.map(|data| CachedResult { data, ttl }) };
         match self.0.entry(key).or_try_insert_with(make).await {
             Ok(entry) => {
                 let fresh = entry.is_fresh();
@@ -82,13 +82,18 @@ impl AnswerCache {
 
 struct ByTtl;
 
-impl Expiry<CallKey, Kept> for ByTtl {
-    fn expire_after_create(&self, _key: &CallKey, kept: &Kept, _created: Instant) -> Option<Duration> {
-        Some(kept.ttl)
+impl Expiry<CallKey, CachedResult> for ByTtl {
+    fn expire_after_create(
+        &self,
+        _key: &CallKey,
+        cached: &CachedResult,
+        _created: Instant,
+    ) -> Option<Duration> {
+        Some(cached.ttl)
     }
 }
 
-/// JSON with its keys in order, so that equal arguments are equal text.
+/// Writes JSON with sorted keys, so that equal arguments have equal text.
 fn write_canonical(value: &Value, text: &mut String) {
     match value {
         Value::Object(fields) => {

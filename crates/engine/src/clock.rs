@@ -1,15 +1,15 @@
-//! The time of day, for what is shown and kept. Deadlines use the monotonic clock instead.
+//! The wall clock, for timestamps that are displayed or stored. Deadlines use the monotonic clock instead.
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// Now, to the millisecond: what every store and every client can hold and give back unchanged.
+/// Returns the current time in milliseconds, the precision that every store and client preserves.
 pub fn now() -> Timestamp {
     let now = Timestamp::now();
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
 }
 
-/// The instant a UUIDv7 begins with, to the millisecond.
+/// Returns the timestamp of a UUIDv7.
 pub(crate) fn minted_at(id: Uuid) -> Timestamp {
     let (beginning, _) = id.as_u64_pair();
     i64::try_from(beginning >> 16)

@@ -1,6 +1,7 @@
-//! The tool-call context of one conversation: which tools there are, what was called, what came back.
+//! The tool-call context of one conversation: its tool definitions, calls and results.
 //!
-//! Listeners hear of every result. One that fails or panics is logged and stops nobody.
+//! Listeners are notified of every result. A listener that fails or panics is logged and does not affect the
+//! others.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
@@ -14,10 +15,10 @@ use serde_json::{Value, json};
 
 use crate::lock::lock;
 
-/// A tool as the conversation knows it.
+/// A tool of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolDefinition {
+pub struct ContextTool {
     pub name: ToolName,
     pub description: String,
     pub parameters: Value,
@@ -27,7 +28,7 @@ pub struct ToolDefinition {
     pub run_async: bool,
 }
 
-impl From<&ToolSpec> for ToolDefinition {
+impl From<&ToolSpec> for ContextTool {
     fn from(spec: &ToolSpec) -> Self {
         Self {
             name: spec.name.clone(),
@@ -39,12 +40,12 @@ impl From<&ToolSpec> for ToolDefinition {
     }
 }
 
-/// A call that the model asked for.
+/// A call requested by the model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
     pub call_id: CallId,
-    /// As the model wrote it; there may be no such tool.
+    /// The name as the model wrote it; there may be no such tool.
     pub name: String,
     pub arguments: Value,
     /// The step of the conversation, from 1.
@@ -53,11 +54,11 @@ pub struct ToolCall {
     pub at: Timestamp,
 }
 
-/// What came of a call, so far.
+/// The state of a call.
 #[derive(Debug, Clone)]
 pub enum ToolCallResult {
     Done(ToolExecutionResult),
-    /// The call goes on as a task; its result comes by itself.
+    /// The call runs as a task; its result is set when the task ends.
     Pending {
         call_id: CallId,
         tool_name: Arc<str>,
@@ -74,7 +75,7 @@ impl ToolCallResult {
     }
 }
 
-/// Hears of results.
+/// Receives results of calls.
 pub trait ToolCallListener: Send + Sync {
     fn on_tool_call(&self, result: &ToolExecutionResult) -> anyhow::Result<()>;
 }
@@ -85,7 +86,7 @@ impl<F: Fn(&ToolExecutionResult) -> anyhow::Result<()> + Send + Sync> ToolCallLi
     }
 }
 
-/// Those who hear of results. One that fails or panics is logged and stops nobody.
+/// The listeners of a context. A listener that fails or panics is logged and does not affect the others.
 #[derive(Default)]
 pub struct Listeners(Mutex<Vec<Arc<dyn ToolCallListener>>>);
 
@@ -94,8 +95,8 @@ impl Listeners {
         lock(&self.0).push(Arc::new(listener));
     }
 
-    pub fn tell(&self, result: &ToolExecutionResult) {
-        // Listeners may add others themselves, so no lock is held while they run.
+    pub fn notify(&self, result: &ToolExecutionResult) {
+        // A listener may add others, so the lock is not held while listeners run.
         let listeners = lock(&self.0).clone();
         for listener in listeners {
             let (call, tool) = (&result.call_id, &result.tool_name);
@@ -112,41 +113,41 @@ impl Listeners {
     }
 }
 
-/// What one conversation knows of its tools. Shared by reference; every method may be called from anywhere.
+/// The tools, calls and results of one conversation. Thread-safe.
 #[derive(Default)]
 pub struct ToolCallContext {
-    known: Mutex<Known>,
+    state: Mutex<State>,
     listeners: Listeners,
 }
 
 #[derive(Default)]
-struct Known {
-    definitions: Vec<ToolDefinition>,
+struct State {
+    definitions: Vec<ContextTool>,
     calls: Vec<ToolCall>,
     results: Vec<(u32, Timestamp, ToolCallResult)>,
 }
 
 impl ToolCallContext {
-    pub fn set_tool_definitions(&self, definitions: Vec<ToolDefinition>) {
-        lock(&self.known).definitions = definitions;
+    pub fn set_tool_definitions(&self, definitions: Vec<ContextTool>) {
+        lock(&self.state).definitions = definitions;
     }
 
     pub fn set_tool_calls(&self, calls: Vec<ToolCall>) {
-        lock(&self.known).calls = calls;
+        lock(&self.state).calls = calls;
     }
 
-    /// Notes what came of a call; a later result of the same call takes the place of the earlier.
-    /// Listeners hear of results, not of calls that are still pending.
+    /// Sets the result of a call, replacing an earlier one. Listeners are notified of results, not of pending
+    /// calls.
     pub fn set_tool_call_result(&self, step: u32, at: Timestamp, result: ToolCallResult) {
-        let mut known = lock(&self.known);
+        let mut state = lock(&self.state);
         let row = (step, at, result.clone());
-        match known.results.iter_mut().find(|(_, _, earlier)| earlier.call_id() == result.call_id()) {
+        match state.results.iter_mut().find(|(_, _, earlier)| earlier.call_id() == result.call_id()) {
             Some(earlier) => *earlier = row,
-            None => known.results.push(row),
+            None => state.results.push(row),
         }
-        drop(known);
+        drop(state);
         if let ToolCallResult::Done(result) = &result {
-            self.listeners.tell(result);
+            self.listeners.notify(result);
         }
     }
 
@@ -154,10 +155,10 @@ impl ToolCallContext {
         self.listeners.add(listener);
     }
 
-    /// The context as it is shown, in words of one language: `{toolDefinitions, toolCalls, toolResults}`.
+    /// Returns the context as JSON in one language: `{toolDefinitions, toolCalls, toolResults}`.
     pub fn to_json(&self, locale: Locale) -> Value {
-        let known = lock(&self.known);
-        let results = known.results.iter().map(|(step, at, result)| {
+        let state = lock(&self.state);
+        let results = state.results.iter().map(|(step, at, result)| {
             let (mut row, status) = match result {
                 ToolCallResult::Done(result) => (json!(result.localized(locale)), "done"),
                 ToolCallResult::Pending { call_id, tool_name, task_id } => {
@@ -170,8 +171,8 @@ impl ToolCallContext {
             row
         });
         json!({
-            "toolDefinitions": known.definitions,
-            "toolCalls": known.calls,
+            "toolDefinitions": state.definitions,
+            "toolCalls": state.calls,
             "toolResults": results.collect::<Vec<_>>(),
         })
     }

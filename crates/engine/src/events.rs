@@ -1,4 +1,4 @@
-//! What subscribers hear of calls while they happen.
+//! Events of calls, for subscribers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use tokio::sync::broadcast;
 
 use crate::clock::now;
 
-/// One thing that happened to one call.
+/// An event of one call.
 #[derive(Debug, Clone)]
 pub struct CallEvent {
     pub stage: Stage,
     pub call_id: CallId,
-    /// The tool's name, or what the caller called it when there is no such tool.
+    /// The tool's name, or the name given by the caller if there is no such tool.
     pub tool: Arc<str>,
     pub space: SpaceId,
     pub agent: Option<AgentId>,
@@ -31,7 +31,7 @@ pub struct CallEvent {
 pub enum Stage {
     Started,
     Progress(Progress),
-    /// The attempt failed; another follows after the pause.
+    /// An attempt failed; another follows after the pause.
     Retrying {
         error: ErrorKind,
         pause: Duration,
@@ -50,7 +50,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The event's name on every stream.
+    /// Returns the event's name, the same on every stream.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Started => "tool.call.started",
@@ -96,8 +96,8 @@ impl Serialize for CallEvent {
     }
 }
 
-/// Where events go. Nobody listening costs next to nothing; a listener that is
-/// slow misses events and is told how many.
+/// The broadcast channel of events. It costs almost nothing without subscribers. A slow subscriber loses
+/// events and receives their number.
 #[derive(Clone)]
 pub(crate) struct Events(broadcast::Sender<Arc<CallEvent>>);
 
@@ -116,7 +116,7 @@ impl Events {
 
     pub(crate) fn publish(&self, event: impl FnOnce() -> CallEvent) {
         if self.0.receiver_count() > 0 {
-            // Everyone may have gone since; then there is nobody to tell.
+            // The last subscriber may have disconnected since the check.
             let _ = self.0.send(Arc::new(event()));
         }
     }
@@ -137,7 +137,7 @@ impl ProgressSink for Events {
     }
 }
 
-/// Two who are told of progress, as one.
+/// Combines two progress sinks into one.
 pub(crate) fn both(
     one: Option<Arc<dyn ProgressSink>>,
     other: Option<Arc<dyn ProgressSink>>,

@@ -1,8 +1,8 @@
-//! The one pipeline every tool call takes, for every kind and every caller.
+//! The pipeline of every tool call, for every kind and every interface.
 //!
-//! This is the library that Rust programs embed: register tools, execute them.
-//! It knows no server, no database and no particular kind of tool but Rust
-//! functions ([`Tool::native`]) and scripted answers ([`MockKind`]).
+//! This is the library that Rust programs embed to register and execute tools. It does not depend on a
+//! server, a database, or tool kinds other than Rust functions ([`Tool::native`]) and scripted results
+//! ([`MockKind`]).
 //!
 //! ```
 //! use haft_engine::{CallOptions, Tool, ToolService};
@@ -32,21 +32,20 @@ mod breaker;
 mod builder;
 mod bulkhead;
 mod cache;
-mod catalogue;
-mod clean;
+mod call_guard;
+mod catalog;
 mod clock;
 pub mod context;
 mod events;
-mod excerpt;
 mod execute;
-mod flight;
-mod foresee;
 mod lock;
 mod mock;
 mod native;
+mod preflight;
 mod prepare;
 mod rate;
 mod record;
+mod redaction;
 mod schema;
 mod secrets;
 mod service;
@@ -54,15 +53,14 @@ mod source;
 mod space_tools;
 mod supervisor;
 mod tool;
+mod truncation;
 mod writer;
 
 pub use breaker::{BreakerSettings, Circuit, CircuitScope, CircuitState};
-pub use builder::Builder;
-pub use catalogue::Expected;
+pub use builder::ToolServiceBuilder;
+pub use catalog::Expected;
 pub use clock::now;
 pub use events::{CallEvent, Stage};
-pub use excerpt::Excerpt;
-pub use foresee::{Bearing, Foreseen, Shown};
 pub use haft_core::{
     AgentId, Arguments, ArtifactBytes, ArtifactRef, Artifacts, Binding, BoxFuture, BreakerKey, CallContext,
     CallError, CallId, CallOptions, Caller, ConfigError, ConversationId, CurlCommand, Effect, ErrorKind,
@@ -71,25 +69,27 @@ pub use haft_core::{
     ToolVersion, TraceParent, UserId, Violation,
 };
 pub use mock::MockKind;
-pub use native::Answer;
+pub use native::NativeResult;
+pub use preflight::{CallRequirements, PreflightedCall, RedactedArguments};
 pub use prepare::PreparedTool;
 pub use record::{CallRecord, CallSink, RecordQueue, SinkError};
 pub use secrets::SecretSource;
-pub use service::{CallRequest, Leg, ToolService};
-pub use source::{Loaded, SourceState, ToolSource};
+pub use service::{CallRequest, DeferrableOutcome, ToolService};
+pub use source::{LoadedTools, SourceState, ToolSource};
 pub use space_tools::SpaceTools;
 pub use supervisor::{Supervisor, TaskHealth};
 pub use tool::Tool;
+pub use truncation::TruncatedJson;
 
-/// Every message of this crate.
+/// Returns all message templates of this crate.
 pub fn all_templates() -> Vec<&'static Template> {
     let own = [
         admit::TEMPLATES,
         breaker::TEMPLATES,
         bulkhead::TEMPLATES,
-        catalogue::TEMPLATES,
+        catalog::TEMPLATES,
         execute::TEMPLATES,
-        flight::TEMPLATES,
+        call_guard::TEMPLATES,
         mock::TEMPLATES,
         prepare::TEMPLATES,
         rate::TEMPLATES,

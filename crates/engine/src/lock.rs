@@ -1,4 +1,5 @@
-//! Short locks, never held over an await. A thread that panicked with one left consistent data behind.
+//! Short critical sections, never held over an await. A panic of a thread that holds one leaves consistent
+//! data.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

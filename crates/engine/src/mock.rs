@@ -1,4 +1,5 @@
-//! The mock kind: a tool that answers what its definition says, to build an agent before its API exists.
+//! The mock kind: returns results from the tool's definition, so that an agent can be built before its API
+//! exists.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +18,8 @@ haft_core::templates! {
         "{reason}；mock 工具的 answers 是一个列表，每项包含 data，或带 kind 和 message 的 error";
 }
 
-/// Answers in turn, the last one again and again; without any, the arguments come back.
+/// Returns the scripted results in order, and then the last one repeatedly. Without a script it returns the
+/// arguments.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MockKind;
 
@@ -35,7 +37,7 @@ struct Config {
 struct Scripted {
     data: Option<Value>,
     error: Option<ScriptedError>,
-    /// Milliseconds before the answer.
+    /// Delay of the result in milliseconds.
     #[serde(default)]
     delay: u64,
 }
@@ -45,9 +47,9 @@ struct Scripted {
 struct ScriptedError {
     kind: ErrorKind,
     message: String,
-    /// Milliseconds the upstream asks to wait.
+    /// Milliseconds that the upstream asks to wait.
     retry_after: Option<u64>,
-    /// Nothing was changed, so that any effect may be repeated.
+    /// The attempt changed nothing, so it may be repeated whatever the effect.
     #[serde(default)]
     did_nothing: bool,
 }
@@ -106,7 +108,7 @@ impl Prepared for Mock {
 impl ScriptedError {
     fn error(&self) -> CallError {
         let mut error = CallError::text(self.kind, self.message.clone());
-        // A mock connects to nothing: its network errors stand for failed connections.
+        // A mock has no connections: its network errors stand for failed connections.
         if self.kind == ErrorKind::Network {
             error = error.that_could_not_connect();
         }

@@ -1,4 +1,4 @@
-//! Rust functions as tools: sync or async, told apart by what they return.
+//! Rust functions as tools: sync or async, selected by their return type.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -8,69 +8,69 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What a native function may return: a result, or a future of one. `M` only
-/// keeps the two apart and is always inferred.
-pub trait Answer<M>: Send + 'static {
-    /// Whether calling the function does the work, and so may block.
+/// The return type of a native function: a result, or a future of one. `M` only distinguishes the two and is
+/// always inferred.
+pub trait NativeResult<M>: Send + 'static {
+    /// The thread that runs the function. Calling a sync function does the work, so it may block.
     #[doc(hidden)]
-    const RUN: Run;
+    const EXECUTION: Execution;
 
     #[doc(hidden)]
-    fn answer(self) -> BoxFuture<'static, anyhow::Result<Value>>;
+    fn into_json_future(self) -> BoxFuture<'static, anyhow::Result<Value>>;
 }
 
-/// Where a function runs.
+/// The thread that runs a function.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Run {
+pub enum Execution {
     Inline,
     Blocking,
 }
 
 #[doc(hidden)]
-pub struct Now<T>(std::marker::PhantomData<T>);
+pub struct Immediate<T>(std::marker::PhantomData<T>);
 
 #[doc(hidden)]
-pub struct Later<T>(std::marker::PhantomData<T>);
+pub struct Async<T>(std::marker::PhantomData<T>);
 
-impl<T: Serialize + Send + 'static> Answer<Now<T>> for anyhow::Result<T> {
-    const RUN: Run = Run::Blocking;
+impl<T: Serialize + Send + 'static> NativeResult<Immediate<T>> for anyhow::Result<T> {
+    const EXECUTION: Execution = Execution::Blocking;
 
-    fn answer(self) -> BoxFuture<'static, anyhow::Result<Value>> {
-        let written = self.and_then(written);
-        Box::pin(std::future::ready(written))
+    fn into_json_future(self) -> BoxFuture<'static, anyhow::Result<Value>> {
+        let json = self.and_then(to_json);
+        Box::pin(std::future::ready(json))
     }
 }
 
-impl<F, T> Answer<Later<T>> for F
+impl<F, T> NativeResult<Async<T>> for F
 where
     F: Future<Output = anyhow::Result<T>> + Send + 'static,
     T: Serialize + 'static,
 {
-    const RUN: Run = Run::Inline;
+    const EXECUTION: Execution = Execution::Inline;
 
-    fn answer(self) -> BoxFuture<'static, anyhow::Result<Value>> {
-        Box::pin(async move { written(self.await?) })
+    fn into_json_future(self) -> BoxFuture<'static, anyhow::Result<Value>> {
+        Box::pin(async move { to_json(self.await?) })
     }
 }
 
-/// A function's answer as JSON; what is JSON already is not copied.
-fn written<T: Serialize + 'static>(answer: T) -> anyhow::Result<Value> {
-    let mut answer = Some(answer);
-    if let Some(json) = (&mut answer as &mut dyn Any).downcast_mut::<Option<Value>>() {
+/// Converts a function's result to JSON. A result that is JSON already is not copied.
+fn to_json<T: Serialize + 'static>(result: T) -> anyhow::Result<Value> {
+    let mut result = Some(result);
+    if let Some(json) = (&mut result as &mut dyn Any).downcast_mut::<Option<Value>>() {
         return Ok(json.take().unwrap_or_default());
     }
-    Ok(serde_json::to_value(answer)?)
+    Ok(serde_json::to_value(result)?)
 }
 
-/// A function with its argument type forgotten.
+/// A function with its argument type erased.
 pub(crate) struct Native(Box<Function>);
 
 type Function = dyn Fn(&Arguments, CallContext) -> Started + Send + Sync;
 
-/// A function that was given its arguments.
+/// The state of a function after its arguments were read.
 enum Started {
-    /// They could not be read as the argument type.
+    /// The arguments do not match the argument type.
     Refused(serde_json::Error),
     Future(BoxFuture<'static, anyhow::Result<Value>>),
 }
@@ -80,7 +80,7 @@ impl Native {
     where
         A: DeserializeOwned + Send + 'static,
         F: Fn(A, CallContext) -> R + Send + Sync + 'static,
-        R: Answer<M>,
+        R: NativeResult<M>,
         M: 'static,
     {
         let function = Arc::new(function);
@@ -89,13 +89,13 @@ impl Native {
                 Ok(arguments) => arguments,
                 Err(error) => return Started::Refused(error),
             };
-            match R::RUN {
-                Run::Inline => Started::Future(function(arguments, context).answer()),
-                Run::Blocking => {
+            match R::EXECUTION {
+                Execution::Inline => Started::Future(function(arguments, context).into_json_future()),
+                Execution::Blocking => {
                     let function = function.clone();
                     Started::Future(Box::pin(async move {
                         match tokio::task::spawn_blocking(move || function(arguments, context)).await {
-                            Ok(answer) => answer.answer().await,
+                            Ok(result) => result.into_json_future().await,
                             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                             Err(error) => Err(error.into()),
                         }
@@ -107,7 +107,7 @@ impl Native {
 }
 
 impl Prepared for Native {
-    /// A function of the program may do anything, so nothing is repeated unasked.
+    /// A function may do anything, so it is not repeated by default.
     fn effect(&self) -> Effect {
         Effect::Write
     }
@@ -122,13 +122,13 @@ impl Prepared for Native {
                 Started::Refused(error) => {
                     Err(CallError::text(ErrorKind::Validation, error.to_string()).that_did_nothing())
                 }
-                Started::Future(answer) => answer.await.map(ToolOutput::from).map_err(failure),
+                Started::Future(result) => result.await.map(ToolOutput::from).map_err(failure),
             }
         })
     }
 }
 
-/// A function's error: its own kind when it gives one, `Execution` otherwise.
+/// Converts a function's error: its own kind if it is a [`CallError`], `Execution` otherwise.
 fn failure(error: anyhow::Error) -> CallError {
     error.downcast::<CallError>().unwrap_or_else(|error| {
         let failure = CallError::text(ErrorKind::Execution, error.to_string());

@@ -1,4 +1,5 @@
-//! From a definition to something that can be called: its kind found, its config and schemas checked and compiled.
+//! Preparation: turns a definition into a callable tool. Finds its kind, checks its config, compiles its
+//! schemas.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,13 +28,13 @@ haft_core::templates! {
         "原生工具是程序自身的函数，不能从外部定义";
 }
 
-/// Kinds that have a name and that not every program can run: none of them is a misspelled word.
+/// Kinds that some programs do not include. They are no misspellings of another kind.
 const NAMED_KINDS: [&str; 5] = ["agent", "builtin", "flow", "mcp", "python"];
 
-/// The word for tools that are Rust functions.
+/// The `type` of tools that are Rust functions.
 pub(crate) const NATIVE: &str = "native";
 
-/// The kinds of tools a service can run, by name and alias.
+/// The tool kinds that a service can run, by name and alias.
 #[derive(Default, Clone)]
 pub(crate) struct Kinds(HashMap<&'static str, Arc<dyn Kind>>);
 
@@ -45,20 +46,20 @@ impl Kinds {
         self.0.insert(kind.name(), kind);
     }
 
-    /// The tools that the kinds bring along.
+    /// Returns the tools that the kinds provide.
     pub(crate) fn tools(&self) -> Vec<ToolSpec> {
         // An alias is the same kind under another key.
         let kinds = self.0.iter().filter(|(name, kind)| **name == kind.name());
         kinds.flat_map(|(_, kind)| kind.tools()).collect()
     }
 
-    /// Other names of those tools.
+    /// Returns the aliases of those tools.
     pub(crate) fn tool_aliases(&self) -> HashMap<&'static str, ToolName> {
         self.0.values().flat_map(|kind| kind.tool_aliases()).collect()
     }
 
-    /// Makes a definition callable that is to be saved, or says all that is wrong with it. Costs time: keep it off
-    /// async threads.
+    /// Prepares a definition that is to be saved, or returns everything that is wrong with it. Slow: do not
+    /// run it on async threads.
     pub(crate) fn prepare(
         &self,
         spec: ToolSpec,
@@ -88,9 +89,9 @@ impl Kinds {
             Some(prepared) => of_arguments(prepared.as_ref(), schema),
             None => ToolSchema::of_arguments(schema),
         });
-        let input = keep(input.transpose(), "inputSchema", &mut violations);
+        let input = collect(input.transpose(), "inputSchema", &mut violations);
         let output = spec.output_schema.as_ref().map(ToolSchema::of_output);
-        let output = keep(output.transpose(), "outputSchema", &mut violations);
+        let output = collect(output.transpose(), "outputSchema", &mut violations);
         let policy = PolicyRule::read(spec.policy, spec.ask_when.as_deref()).unwrap_or_else(|violation| {
             violations.push(violation);
             PolicyRule::default()
@@ -108,7 +109,8 @@ impl Kinds {
         }
     }
 
-    /// Makes a definition callable that was checked when it was saved. Its schemas are compiled at the first call.
+    /// Prepares a stored definition, which was checked when it was saved. Its schemas are compiled at the
+    /// first call.
     pub(crate) fn prepare_stored(&self, spec: &ToolSpec) -> Result<Callable, CallError> {
         if spec.input_schema.is_none() {
             return self.prepare(spec.clone(), None).map(|tool| tool.callable);
@@ -156,8 +158,8 @@ impl Kinds {
     }
 }
 
-/// Puts a compiled schema aside, or what is wrong with it.
-fn keep(
+/// Returns the compiled schema, or adds its errors to the violations.
+fn collect(
     compiled: Result<Option<ToolSchema>, Vec<Violation>>,
     field: &str,
     violations: &mut Vec<Violation>,
@@ -168,13 +170,13 @@ fn keep(
     })
 }
 
-/// A definition that was checked and can be called once it has a place in the catalogue.
+/// A checked definition, ready to be put into the catalog.
 pub struct PreparedTool {
     pub(crate) spec: ToolSpec,
     pub(crate) callable: Callable,
 }
 
-/// What a call needs besides the definition.
+/// The parts that a call needs in addition to the definition.
 pub(crate) struct Callable {
     pub(crate) input: LazySchema,
     pub(crate) output: Option<LazySchema>,
@@ -184,17 +186,18 @@ pub(crate) struct Callable {
 }
 
 impl PreparedTool {
-    /// The definition with all that follows from it filled in: canonical kind, generated schema.
+    /// Returns the definition with everything derived from it: canonical kind, generated schema.
     pub fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    /// The arguments' schema as models see it.
+    /// Returns the input schema as models get it.
     pub fn input_schema(&self) -> &Value {
         self.spec.input_schema.as_ref().unwrap_or(&Value::Null)
     }
 
-    /// A call with these arguments as a cURL command; nothing for kinds whose calls are no requests.
+    /// Returns a call with these arguments as a cURL command. Returns `None` for kinds whose calls are not
+    /// HTTP requests.
     pub fn as_curl(
         &self,
         caller: &Caller,
@@ -231,7 +234,7 @@ impl PreparedTool {
         prepared.as_curl(&arguments, &context)
     }
 
-    /// What in the definition's config only an admin may save, and why.
+    /// Returns the parts of the config that only an admin may save, with the reasons.
     pub fn for_admins(&self) -> &[Violation] {
         self.callable.prepared.for_admins()
     }

@@ -1,4 +1,4 @@
-//! Rate limits: how many calls one user may make of one tool, within this process.
+//! The rate limit of a tool: the number of calls per user, within this process.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -16,11 +16,11 @@ haft_core::templates! {
         "{tool} 每分钟最多调用 {perMinute} 次；请在 {seconds} 秒后重试";
 }
 
-/// Users are forgotten, once they are back at zero, when there are more than this.
-const REMEMBERED: usize = 4096;
+/// Maximum number of users before those with an unused limit are dropped.
+const MAX_USERS: usize = 4096;
 
-/// One tool's limit: each user has a clock that runs ahead by one interval per
-/// call, and may be ahead by as much as the burst.
+/// The rate limiter of one tool. Each user has a clock that advances by one interval per call, and may be
+/// ahead of the time by the burst.
 pub(crate) struct Limiter {
     limit: RateLimit,
     interval: Duration,
@@ -35,10 +35,10 @@ impl Limiter {
         Self { limit, interval, slack: interval * burst, clocks: Mutex::default() }
     }
 
-    /// Counts one call, or says when the next one may be made.
+    /// Counts one call. Returns an error with the time of the next permitted call if the limit is reached.
     pub(crate) fn take(&self, tool: &ToolName, user: Option<UserId>, now: Instant) -> Result<(), CallError> {
         let mut clocks = lock(&self.clocks);
-        if clocks.len() > REMEMBERED {
+        if clocks.len() > MAX_USERS {
             clocks.retain(|_, clock| *clock > now);
         }
         let clock = clocks.get(&user).copied().unwrap_or(now).max(now) + self.interval;
@@ -71,7 +71,7 @@ mod tests {
         let at = |millis| limiter.take(&tool, None, start + Duration::from_millis(millis));
         assert!(at(0).is_ok() && at(0).is_ok() && at(0).is_ok());
         let refused = at(0).expect_err("the burst is spent");
-        assert_eq!(refused.pause_asked_for(), Some(Duration::from_secs(1)));
+        assert_eq!(refused.requested_pause(), Some(Duration::from_secs(1)));
         assert_eq!(refused.kind(), ErrorKind::RateLimit);
         assert!(at(999).is_err());
         assert!(at(1000).is_ok());
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn each_user_has_a_pace_of_their_own() {
+    fn each_user_has_a_separate_limit() {
         let (limiter, tool, now) = (limiter(1, None), "t".parse().expect("a name"), Instant::now());
         let user = |n: u128| Some(UserId::from(uuid::Uuid::from_u128(n)));
         assert!(limiter.take(&tool, user(1), now).is_ok());
@@ -91,12 +91,12 @@ mod tests {
     }
 
     #[test]
-    fn users_who_are_done_are_forgotten() {
+    fn users_with_an_unused_limit_are_dropped() {
         let (limiter, tool, start) = (limiter(60, None), "t".parse().expect("a name"), Instant::now());
         for n in 0..10_000_u64 {
             let user = Some(UserId::from(uuid::Uuid::from_u128(u128::from(n))));
             assert!(limiter.take(&tool, user, start + Duration::from_secs(n)).is_ok());
         }
-        assert!(limiter.clocks.lock().expect("not poisoned").len() <= REMEMBERED + 1);
+        assert!(limiter.clocks.lock().expect("not poisoned").len() <= MAX_USERS + 1);
     }
 }

@@ -1,7 +1,7 @@
-//! Records of calls on their way to a sink: bounded, many at a time, none lost on a clean stop.
+//! The queue of call records before the sink: bounded, batched, and drained on shutdown.
 //!
-//! A place for the record is kept before the call runs, so that no call ever
-//! runs unrecorded: when the sink cannot follow, calls are refused instead.
+//! A slot for the record is reserved before the call runs, so that no call runs unrecorded. Backpressure:
+//! if the sink cannot keep up, calls are rejected.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -19,46 +19,47 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::excerpt::Excerpt;
 use crate::lock::lock;
 use crate::supervisor::Supervisor;
+use crate::truncation::TruncatedJson;
 use crate::writer::{BATCH, Writer};
 
 haft_core::templates! {
     FULL = "record.full",
-        "the call log cannot keep up, so no call is made unrecorded; try again shortly",
+        "the call log queue is full, so the call was rejected; try again shortly",
         "调用日志写入繁忙，为避免漏记已拒绝此次调用；请稍后重试";
     CLOSED = "record.closed",
-        "the engine is stopping and takes no more calls",
+        "the engine is stopping and accepts no more calls",
         "引擎正在停止，不再接受调用";
     NOT_KEPT = "record.notKept",
-        "the call log did not take what this call was given and what was answered",
+        "the call log rejected the arguments and the result of this call",
         "调用日志无法保存此次调用的参数和结果";
 }
 
-/// About so many bytes of records may wait. Past that calls are refused as if all places were taken.
-const MOST_BYTES: usize = 64 << 20;
+/// Approximate maximum size of waiting records. Above it, calls are rejected as if the queue were full.
+const MAX_BYTES: usize = 64 << 20;
 
-/// The name of a tool that is not there, where that of the caller cannot be kept.
+/// The name in the record of an unknown tool, if the name given by the caller cannot be stored.
 const UNKNOWN: &str = "(unknown)";
 
-/// So long records are gathered before the next batch is written. It saves waking the
-/// writer for every call; a crash loses no more than this.
-const GATHERING: Duration = Duration::from_millis(25);
+/// Delay before the next batch is written. It avoids waking the writer for every call; a crash loses at most
+/// the records of this period.
+const BATCH_DELAY: Duration = Duration::from_millis(25);
 
-/// A queue shorter than this would fill up while records are gathered, so it is emptied at once.
+/// Minimum capacity for delayed batches. A shorter queue would fill up during the delay, so it is written
+/// immediately.
 const SHORT_QUEUE: usize = 1024;
 
-/// What is known of one finished call.
+/// The record of one finished call.
 #[derive(Debug, Clone)]
 pub struct CallRecord {
-    /// A UUIDv7 of the moment at which the call began, and no other call's.
+    /// A UUIDv7 of the start of the call, unique to it.
     pub id: Uuid,
     pub call_id: CallId,
-    /// None when the caller named a tool that does not exist.
+    /// `None` if the caller named a tool that does not exist.
     pub tool: Option<(ToolId, u64)>,
     pub tool_name: Arc<str>,
-    /// Of the tool, where there is one.
+    /// The kind of the tool, if the tool exists.
     pub kind: Option<KindName>,
     pub space: SpaceId,
     pub user: Option<UserId>,
@@ -69,23 +70,23 @@ pub struct CallRecord {
     /// The span of the caller's trace that the call is part of.
     pub trace_parent: Option<TraceParent>,
     pub source: Source,
-    /// The request that it came with, where it came over the network.
+    /// The request of the call, if it came over the network.
     pub request: Option<RequestId>,
-    /// With defaults filled in and coerced, as far as they got.
-    pub arguments: Excerpt,
-    pub outcome: Result<Excerpt, CallError>,
+    /// With the defaults and coercions applied so far.
+    pub arguments: TruncatedJson,
+    pub outcome: Result<TruncatedJson, CallError>,
     pub attempts: u32,
     pub cached: bool,
     /// Paths of arguments that were coerced.
     pub coerced: Vec<String>,
-    /// How the result differs from the output schema.
+    /// Ignored arguments, and violations of the output schema.
     pub warnings: Vec<Violation>,
     pub duration: Duration,
     pub started_at: Timestamp,
 }
 
 impl CallRecord {
-    /// About how many bytes it takes in memory.
+    /// Returns the approximate size in memory, in bytes.
     pub(crate) fn weight(&self) -> usize {
         let outcome = match &self.outcome {
             Ok(result) => result.text().len(),
@@ -96,16 +97,16 @@ impl CallRecord {
         size_of::<Self>() + self.arguments.text().len() + outcome + coerced + warnings
     }
 
-    /// What is kept where a sink refuses the rest: who called what, when, and how that ended. Nothing in it
-    /// is in the words of a caller or of a tool.
+    /// Returns the record without any text of the caller or the tool, for a sink that rejects the full
+    /// record.
     pub(crate) fn stub(&self) -> Self {
         let outcome = match &self.outcome {
-            Ok(_) => Ok(Excerpt::default()),
+            Ok(_) => Ok(TruncatedJson::default()),
             Err(error) => Err(CallError::new(error.kind(), Message::new(&NOT_KEPT))),
         };
         Self {
             tool_name: if self.tool.is_some() { self.tool_name.clone() } else { UNKNOWN.into() },
-            arguments: Excerpt::default(),
+            arguments: TruncatedJson::default(),
             outcome,
             coerced: Vec::new(),
             warnings: vec![Violation::new(ROOT, Message::new(&NOT_KEPT))],
@@ -114,37 +115,37 @@ impl CallRecord {
     }
 }
 
-/// Where records are kept.
+/// The destination of call records.
 pub trait CallSink: Send + Sync {
-    /// Keeps these records, all or none.
+    /// Writes these records: all of them, or none.
     ///
-    /// After a failure it is called again with the same ones, for as long as it takes. A [`CallError`] that
-    /// has no use in being tried again says that one of them is refused for good: then they are given in
-    /// halves until that one stands alone, and a stub is given in its place.
+    /// After a failure it is called again with the same records until it succeeds. A [`CallError`] that is
+    /// not retryable means that one of the records is permanently rejected: the batch is then bisected until
+    /// that record is alone, and its stub is written instead.
     fn write<'a>(&'a self, records: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>>;
 }
 
-/// Why a sink did not keep records.
+/// Why a sink did not write records.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
-/// How full the way of records to the sink is, at one moment.
+/// The state of the record queue at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordQueue {
-    /// Calls under way: each keeps a place for its record.
+    /// Running calls; each has reserved a slot for its record.
     pub under_way: usize,
     /// Records that wait to be written.
     pub waiting: usize,
-    /// So many places there are for both.
+    /// Maximum number of running calls and waiting records together.
     pub capacity: usize,
-    /// About so many bytes of records wait, those that are being written among them.
+    /// Approximate size in bytes of waiting records, including records that are being written.
     pub bytes: usize,
-    /// So many calls were refused so far because all places were taken, or too many bytes wait.
+    /// Number of calls that were rejected because the queue was full.
     pub refused: u64,
-    /// The time since which the sink has failed to write, without a success in between.
+    /// Time since the first failed write that was not followed by a success.
     pub failing_for: Option<Duration>,
 }
 
-/// The way of records to the sink.
+/// The record queue with its writer.
 pub(crate) struct Recorder {
     sink: Arc<dyn CallSink>,
     sender: ArcSwapOption<mpsc::Sender<CallRecord>>,
@@ -152,33 +153,34 @@ pub(crate) struct Recorder {
     writer: OnceLock<Mutex<Option<JoinHandle<()>>>>,
     closing: CancellationToken,
     waiting: Arc<Waiting>,
-    gathering: Duration,
+    batch_delay: Duration,
     refused: AtomicU64,
     supervisor: Supervisor,
 }
 
-/// What calls under way and the writer know of records that wait.
+/// The state shared by running calls and the writer.
 #[derive(Default)]
 pub(crate) struct Waiting {
-    /// Told when a whole batch waits to be written.
+    /// Notified when a whole batch waits to be written.
     pub(crate) batch: Notify,
-    /// About how much memory they take. Added before a record goes its way, and taken off once it is kept.
+    /// Approximate size of waiting records. Increased before a record is sent, and decreased after it is
+    /// written.
     pub(crate) bytes: AtomicUsize,
-    /// The moment of the first failed write since the last success.
+    /// Time of the first failed write since the last successful one.
     pub(crate) failing_since: Mutex<Option<Instant>>,
 }
 
-/// A place kept for one record.
-pub(crate) struct Place {
+/// A slot reserved for one record.
+pub(crate) struct RecordSlot {
     permit: mpsc::OwnedPermit<CallRecord>,
     waiting: Arc<Waiting>,
 }
 
-impl Place {
-    pub(crate) fn fill(self, record: CallRecord) {
+impl RecordSlot {
+    pub(crate) fn send(self, record: CallRecord) {
         self.waiting.bytes.fetch_add(record.weight(), Ordering::Relaxed);
         let sender = self.permit.send(record);
-        // Calls can be quicker than the time in which records are gathered.
+        // Fast calls can fill a batch before the delay ends.
         if sender.max_capacity() - sender.capacity() >= BATCH {
             self.waiting.batch.notify_one();
         }
@@ -195,14 +197,14 @@ impl Recorder {
             writer: OnceLock::new(),
             closing: CancellationToken::new(),
             waiting: Arc::default(),
-            gathering: if capacity < SHORT_QUEUE { Duration::ZERO } else { GATHERING },
+            batch_delay: if capacity < SHORT_QUEUE { Duration::ZERO } else { BATCH_DELAY },
             refused: AtomicU64::new(0),
             supervisor,
         }
     }
 
     pub(crate) fn queue(&self) -> RecordQueue {
-        // Each place holds on to what is known of them all; and so do we, and the writer once it runs.
+        // Each slot holds a reference, and so do the recorder and, once it runs, the writer.
         let own = 1 + usize::from(self.writer.get().is_some());
         let under_way = Arc::strong_count(&self.waiting).saturating_sub(own);
         let sender = self.sender.load();
@@ -220,13 +222,13 @@ impl Recorder {
         }
     }
 
-    /// Keeps a place, or refuses the call that wants one.
-    pub(crate) async fn reserve(&self) -> Result<Place, CallError> {
+    /// Reserves a slot, or rejects the call if the queue is full.
+    pub(crate) async fn reserve(&self) -> Result<RecordSlot, CallError> {
         self.writer.get_or_init(|| Mutex::new(self.start_writer()));
-        if let Some(place) = self.try_reserve() {
-            return Ok(place);
+        if let Some(slot) = self.try_reserve() {
+            return Ok(slot);
         }
-        // Quick calls in a row can keep a runtime of one thread from ever writing; let it, once.
+        // On a single-threaded runtime, fast calls in a row can starve the writer; yield to it once.
         tokio::task::yield_now().await;
         if self.closing.is_cancelled() {
             return Err(
@@ -239,24 +241,24 @@ impl Recorder {
         })
     }
 
-    fn try_reserve(&self) -> Option<Place> {
-        if self.waiting.bytes.load(Ordering::Relaxed) > MOST_BYTES {
+    fn try_reserve(&self) -> Option<RecordSlot> {
+        if self.waiting.bytes.load(Ordering::Relaxed) > MAX_BYTES {
             return None;
         }
         let sender = self.sender.load().as_ref().map(|sender| mpsc::Sender::clone(sender))?;
         let permit = sender.try_reserve_owned().ok()?;
-        Some(Place { permit, waiting: self.waiting.clone() })
+        Some(RecordSlot { permit, waiting: self.waiting.clone() })
     }
 
     fn start_writer(&self) -> Option<JoinHandle<()>> {
         let receiver = lock(&self.receiver).take()?;
-        // Behind a lock, so that the next start finds what a panic left behind.
+        // Behind a lock, so that a restart after a panic finds the unwritten records.
         let writer = Arc::new(AsyncMutex::new(Writer {
             sink: self.sink.clone(),
             records: receiver,
             closing: self.closing.clone(),
             waiting: self.waiting.clone(),
-            gathering: self.gathering,
+            batch_delay: self.batch_delay,
             batch: Vec::with_capacity(BATCH),
             unwritten: Vec::new(),
         }));
@@ -264,11 +266,11 @@ impl Recorder {
             let writer = writer.clone();
             async move { writer.lock().await.run().await }
         };
-        // It ends with its senders, and close() waits for it.
+        // The task ends with its senders, and close() waits for it.
         Some(self.supervisor.spawn("call log writer", start))
     }
 
-    /// Takes no more calls and waits until every record is written.
+    /// Accepts no more calls and waits until every record is written.
     pub(crate) async fn close(&self) {
         self.sender.store(None);
         self.closing.cancel();

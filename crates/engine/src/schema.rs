@@ -1,4 +1,5 @@
-//! Schemas of stored tools, compiled when a tool is first called: most tools of a large import never are.
+//! Schemas of stored tools, compiled at the first call of the tool: most tools of a large import are never
+//! called.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,18 +8,19 @@ use serde_json::Value;
 
 haft_core::templates! {
     UNUSABLE = "tool.schemaUnusable",
-        "{tool} cannot be called, because its {field} cannot be used: {reason}; save the tool with another one",
+        "{tool} cannot be called: its {field} is invalid: {reason}; save the tool with a valid one",
         "{tool} 无法调用，因为其 {field} 无法使用：{reason}；请修改后重新保存工具";
 }
 
-/// A schema that may not be compiled yet. Its document stays in the tool's definition.
+/// A lazily compiled schema. Its document stays in the tool's definition.
 pub(crate) struct LazySchema {
-    /// The tool whose arguments it describes. `None` for a schema of results.
+    /// The tool whose input schema this is. `None` for an output schema.
     arguments_of: Option<Arc<dyn Prepared>>,
     compiled: OnceLock<Result<ToolSchema, Vec<Violation>>>,
 }
 
-/// Compiles a schema of arguments with what the kind of its tool accepts and ignores beyond it.
+/// Compiles an input schema, including the values and properties that the tool's kind accepts or ignores
+/// beyond it.
 pub(crate) fn of_arguments(prepared: &dyn Prepared, document: &Value) -> Result<ToolSchema, Vec<Violation>> {
     let schema = ToolSchema::of_arguments_accepting(document, &prepared.also_accepted())?;
     if !prepared.ignores_foreign_properties() {
@@ -28,17 +30,17 @@ pub(crate) fn of_arguments(prepared: &dyn Prepared, document: &Value) -> Result<
 }
 
 impl LazySchema {
-    /// A schema of arguments, which was checked when its tool was saved.
+    /// Creates an input schema that was checked when its tool was saved.
     pub(crate) fn of_arguments(prepared: Arc<dyn Prepared>) -> Self {
         Self { arguments_of: Some(prepared), compiled: OnceLock::new() }
     }
 
-    /// A schema of results, which was checked when its tool was saved.
+    /// Creates an output schema that was checked when its tool was saved.
     pub(crate) fn of_output() -> Self {
         Self { arguments_of: None, compiled: OnceLock::new() }
     }
 
-    /// The same, compiled already.
+    /// Sets the compiled schema.
     pub(crate) fn with(self, schema: ToolSchema) -> Self {
         Self { compiled: OnceLock::from(Ok(schema)), ..self }
     }
@@ -47,7 +49,8 @@ impl LazySchema {
         self.compiled.get().is_some()
     }
 
-    /// The compiled schema. The first call compiles it, which costs time: keep that off async threads.
+    /// Returns the compiled schema. The first call compiles it, which is slow: do not run it on async
+    /// threads.
     pub(crate) fn get(&self, document: &Value, tool: &ToolName) -> Result<&ToolSchema, CallError> {
         let compile = || match &self.arguments_of {
             Some(prepared) => of_arguments(prepared.as_ref(), document),

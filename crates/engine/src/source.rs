@@ -1,6 +1,6 @@
-//! Where the tools of spaces come from: loaded when a space is first used, renewed when something changed.
+//! The source of the tools of spaces: loaded when a space is first used, reloaded after changes.
 //!
-//! A source keeps definitions and knows nothing of calls; nothing here writes to it.
+//! Nothing here writes to a source.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use haft_core::{BoxFuture, CallError, ErrorKind, Message, SpaceId, ToolId, ToolVersion};
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::catalogue::{Catalogue, Entry};
+use crate::catalog::{Catalog, Entry};
 use crate::lock::lock;
 use crate::prepare::{Callable, Kinds};
 
@@ -18,18 +18,18 @@ haft_core::templates! {
         "{tool} 没有版本 {version}；请改为固定其他版本，或不固定";
 }
 
-/// Keeps the tools of spaces.
+/// A store of the tools of spaces.
 pub trait ToolSource: Send + Sync {
-    /// The tools of a space, told apart from those that are known already. Returns `None` if the state of the space
-    /// is still `last`; never where `last` is `None`.
+    /// Returns the changed tools of a space, given the `known` versions. Returns `None` if the state of the
+    /// space is still `last`; never if `last` is `None`.
     fn load<'a>(
         &'a self,
         space: SpaceId,
         known: &'a HashMap<ToolId, u64>,
         last: Option<SourceState>,
-    ) -> BoxFuture<'a, Result<Option<Loaded>, CallError>>;
+    ) -> BoxFuture<'a, Result<Option<LoadedTools>, CallError>>;
 
-    /// A tool in a version that need not be the one that counts now; nothing where it is not kept.
+    /// Returns a tool in any version. Returns `None` if that version does not exist.
     fn version<'a>(
         &'a self,
         space: SpaceId,
@@ -38,14 +38,14 @@ pub trait ToolSource: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<ToolVersion>, CallError>>;
 }
 
-/// What a source has for a space.
+/// The tools of a space that a source returns.
 #[derive(Debug, Default)]
-pub struct Loaded {
+pub struct LoadedTools {
     /// Tools that are not known, or in another version.
     pub changed: Vec<ToolVersion>,
-    /// Every tool that is there. What is known and not among them is gone.
+    /// The ids of all tools. Known tools that are not among them were deleted.
     pub all: HashSet<ToolId>,
-    /// The state of the space, read before its tools. It is given to the next load once these are in use.
+    /// The state of the space, read before its tools. Pass it to the next load once these tools are in use.
     pub state: SourceState,
 }
 
@@ -58,10 +58,10 @@ pub struct SourceState {
     pub count: u64,
 }
 
-/// Brings tools from a source into the catalogue.
+/// Loads tools from a source into the catalog.
 pub(crate) struct Loader {
     source: Arc<dyn ToolSource>,
-    /// One load of a space at a time, and the state of the space as it is in the catalogue.
+    /// Per space, a lock for one load at a time, with the state of the space in the catalog.
     loading: Mutex<HashMap<SpaceId, Arc<AsyncMutex<Option<SourceState>>>>>,
 }
 
@@ -70,43 +70,43 @@ impl Loader {
         Self { source, loading: Mutex::default() }
     }
 
-    /// Loads a space that nobody has used yet.
+    /// Loads a space when it is first used.
     pub(crate) async fn make_ready(
         &self,
         space: SpaceId,
-        catalogue: &Catalogue,
+        catalog: &Catalog,
         kinds: &Kinds,
     ) -> Result<(), CallError> {
         let turn = self.turn(space);
         let mut last = turn.lock().await;
-        if catalogue.has_space(space) {
+        if catalog.has_space(space) {
             return Ok(());
         }
-        self.load(space, catalogue, kinds, &mut last).await
+        self.load(space, catalog, kinds, &mut last).await
     }
 
-    /// Brings a space up to date, if anybody has used it.
+    /// Reloads a space, if it is loaded.
     pub(crate) async fn renew(
         &self,
         space: SpaceId,
-        catalogue: &Catalogue,
+        catalog: &Catalog,
         kinds: &Kinds,
     ) -> Result<(), CallError> {
         let turn = self.turn(space);
         let mut last = turn.lock().await;
-        if !catalogue.has_space(space) {
+        if !catalog.has_space(space) {
             return Ok(());
         }
-        self.load(space, catalogue, kinds, &mut last).await
+        self.load(space, catalog, kinds, &mut last).await
     }
 
-    /// A tool in the version that somebody pinned. Its name, and whether it is switched on, are those it has now.
+    /// Loads a pinned version of a tool. Its name, and whether it is active, are those of the live version.
     pub(crate) async fn pin(
         &self,
         space: SpaceId,
         live: &Arc<Entry>,
         pinned: u64,
-        catalogue: &Catalogue,
+        catalog: &Catalog,
         kinds: &Kinds,
     ) -> Result<Arc<Entry>, CallError> {
         let id = &live.version.id;
@@ -125,25 +125,25 @@ impl Loader {
         let (version, callable) = prepared.await.map_err(|error| {
             CallError::text(ErrorKind::Internal, "the version could not be prepared").caused_by(error)
         })?;
-        Ok(catalogue.pin(live, version, callable?))
+        Ok(catalog.pin(live, version, callable?))
     }
 
     fn turn(&self, space: SpaceId) -> Arc<AsyncMutex<Option<SourceState>>> {
         lock(&self.loading).entry(space).or_default().clone()
     }
 
-    /// May be dropped at any time: `last` changes together with the catalogue, so that the next load brings what this
-    /// one did not.
+    /// Loads changed tools. Cancellation-safe: `last` changes together with the catalog, so the next load
+    /// returns the tools that a cancelled one did not apply.
     async fn load(
         &self,
         space: SpaceId,
-        catalogue: &Catalogue,
+        catalog: &Catalog,
         kinds: &Kinds,
         last: &mut Option<SourceState>,
     ) -> Result<(), CallError> {
-        let known = catalogue.versions(space);
+        let known = catalog.versions(space);
         let since = last.filter(|_| !known.is_empty());
-        let Some(Loaded { changed, all, state }) = self.source.load(space, &known, since).await? else {
+        let Some(LoadedTools { changed, all, state }) = self.source.load(space, &known, since).await? else {
             return Ok(());
         };
         let kinds = kinds.clone();
@@ -151,13 +151,14 @@ impl Loader {
         let prepared = prepared.map_err(|error| {
             CallError::text(ErrorKind::Internal, "the tools could not be loaded").caused_by(error)
         })?;
-        catalogue.renew(space, prepared, &all);
+        catalog.renew(space, prepared, &all);
         *last = Some(state);
         Ok(())
     }
 }
 
-/// A tool that cannot be prepared any more is left out and told in the log; the others are not to suffer.
+/// Prepares stored tools. A tool that can no longer be prepared is logged and skipped, without affecting the
+/// others.
 fn prepare_all(kinds: &Kinds, versions: Vec<ToolVersion>) -> Vec<(ToolVersion, Callable)> {
     let prepare = |version: ToolVersion| match kinds.prepare_stored(&version.spec) {
         Ok(callable) => Some((version, callable)),

@@ -1,4 +1,4 @@
-//! The tools of one space, as the catalog holds them, and their circuit breakers.
+//! The tools of one space in the catalog, and their circuit breakers.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use haft_core::{Arguments, BreakerKey, CallError, SpaceId, ToolId, ToolVersion};
 use tokio::time::Instant;
 
 use crate::breaker::Circuit;
-use crate::catalogue::Expected;
+use crate::catalog::Expected;
 use crate::prepare::PreparedTool;
 use crate::service::Inner;
 
-/// One space's view of the catalogue.
+/// One space's view of the catalog.
 #[derive(Clone, Copy)]
 pub struct SpaceTools<'a> {
     pub(crate) engine: &'a Inner,
@@ -18,55 +18,56 @@ pub struct SpaceTools<'a> {
 }
 
 impl SpaceTools<'_> {
-    /// By name or id.
+    /// Returns a tool by name or id.
     pub fn get(&self, name_or_id: &str) -> Option<Arc<ToolVersion>> {
-        self.engine.catalogue.find(self.space, name_or_id).map(|entry| entry.version.clone())
+        self.engine.catalog.find(self.space, name_or_id).map(|entry| entry.version.clone())
     }
 
     pub fn list(&self) -> Vec<Arc<ToolVersion>> {
-        self.engine.catalogue.list(self.space)
+        self.engine.catalog.list(self.space)
     }
 
-    /// The error for a tool that is not there, with the names that are near.
+    /// Returns the error for an unknown tool, with similar names.
     pub fn unknown(&self, name_or_id: &str) -> CallError {
-        self.engine.catalogue.unknown(self.space, name_or_id)
+        self.engine.catalog.unknown(self.space, name_or_id)
     }
 
-    /// Adds a tool, or puts a new version in the place of one.
+    /// Adds a tool, or replaces it by a new version.
     pub fn put(
         &self,
         version: ToolVersion,
         tool: PreparedTool,
         expected: Expected,
     ) -> Result<Arc<ToolVersion>, CallError> {
-        self.engine.catalogue.put(self.space, version, tool, expected)
+        self.engine.catalog.put(self.space, version, tool, expected)
     }
 
-    /// Adds many tools, or puts new versions in their places: all of them, or none.
+    /// Adds many tools, or replaces them by new versions: all of them, or none.
     pub fn put_all(
         &self,
         tools: Vec<(ToolVersion, PreparedTool, Expected)>,
     ) -> Result<Vec<Arc<ToolVersion>>, CallError> {
-        self.engine.catalogue.put_all(self.space, tools)
+        self.engine.catalog.put_all(self.space, tools)
     }
 
-    /// Says what would be in the way of [`Self::put`], and changes nothing.
+    /// Checks whether [`Self::put`] would succeed, without changing anything.
     pub fn check_put(&self, version: &ToolVersion, expected: Expected) -> Result<(), CallError> {
-        self.engine.catalogue.check_put(self.space, version, expected).map(drop)
+        self.engine.catalog.check_put(self.space, version, expected).map(drop)
     }
 
-    /// Takes a tool out of this space, in any version or only in the one named.
+    /// Removes a tool from this space: in any version, or only if its version is the given one.
     pub fn remove(&self, id: &ToolId, version: Option<u64>) -> Result<Arc<ToolVersion>, CallError> {
-        self.engine.catalogue.remove(self.space, id, version)
+        self.engine.catalog.remove(self.space, id, version)
     }
 
-    /// The circuits of this space that have been used.
+    /// Returns the circuits of this space that have been used.
     pub fn circuits(&self) -> Vec<Circuit> {
         let breakers = self.engine.breakers.as_ref();
         breakers.map(|breakers| breakers.list(self.space, Instant::now())).unwrap_or_default()
     }
 
-    /// The circuits that calls of one tool pass: its own, and those it shares with tools of the same upstream.
+    /// Returns the circuits that calls of one tool pass: its own, and those shared with tools of the same
+    /// upstream.
     pub fn circuits_of(&self, tool: &ToolId) -> Vec<Circuit> {
         let breakers = self.engine.breakers.as_ref();
         let live = self.live_upstream(tool);
@@ -75,22 +76,22 @@ impl SpaceTools<'_> {
             .unwrap_or_default()
     }
 
-    /// Closes a circuit by hand; false when there is none of that key.
+    /// Closes a circuit. Returns false if there is none with this key.
     pub fn reset_circuit(&self, key: &str) -> bool {
         let breakers = self.engine.breakers.as_ref();
         breakers.is_some_and(|breakers| breakers.reset(self.space, key, Instant::now()))
     }
 
-    /// Closes all circuits that calls of one tool pass, in whatever version; false when there are none.
+    /// Closes all circuits that calls of one tool pass, in any version. Returns false if there are none.
     pub fn reset_circuits_of(&self, tool: &ToolId) -> bool {
         let breakers = self.engine.breakers.as_ref();
         let live = self.live_upstream(tool);
         breakers.is_some_and(|breakers| breakers.reset_of(self.space, tool, live.as_ref(), Instant::now()))
     }
 
-    /// The upstream of a tool's live version, where it does not depend on arguments.
+    /// Returns the upstream of a tool's live version, unless it depends on arguments.
     fn live_upstream(&self, tool: &ToolId) -> Option<BreakerKey> {
-        let entry = self.engine.catalogue.find(self.space, &tool.to_string())?;
+        let entry = self.engine.catalog.find(self.space, &tool.to_string())?;
         entry.prepared.breaker_key(&Arguments::none())
     }
 }

@@ -50,8 +50,8 @@ pub struct TaskHealth {
 }
 
 impl Supervisor {
-    /// A supervisor that makes a task panic, for tests: `NAME`, or `NAME:COUNT` for several panics in a row.
-    /// Returns `None` if the text is malformed, and in release builds, which never panic on purpose.
+    /// Creates a supervisor that makes a task panic, for tests: `NAME`, or `NAME:COUNT` for several panics in
+    /// a row. Returns `None` if the text is malformed, and in release builds, which never panic on purpose.
     pub fn with_panics(text: &str) -> Option<Self> {
         let (name, count) = text.split_once(':').unwrap_or((text, "1"));
         let count = count.parse().ok().filter(|count| *count > 0 && cfg!(debug_assertions))?;
@@ -78,7 +78,7 @@ impl Supervisor {
         }
     }
 
-    /// Spawns a task that ends by itself when its work is over, and restarts it after every panic.
+    /// Spawns a task that ends when its work is done, and restarts it after every panic.
     pub fn spawn<F>(&self, name: &'static str, start: impl FnMut() -> F + Send + 'static) -> JoinHandle<()>
     where
         F: Future<Output = ()> + Send + 'static,
@@ -88,7 +88,7 @@ impl Supervisor {
         tokio::spawn(async move { supervisor.run(name, &CancellationToken::new(), start).await })
     }
 
-    /// Runs a task on a thread of its own until it returns. After a panic it is started again.
+    /// Runs a task on a separate thread until it returns. After a panic it is started again.
     pub fn run_thread(
         &self,
         name: &'static str,
@@ -109,7 +109,7 @@ impl Supervisor {
         std::thread::Builder::new().name(name.to_owned()).spawn(supervised).map(drop)
     }
 
-    /// All tasks, in the order of their names.
+    /// Returns all tasks, sorted by name.
     pub fn tasks(&self) -> Vec<TaskHealth> {
         let now = Instant::now();
         let health = |(name, state): (&&'static str, &TaskState)| TaskHealth {
@@ -150,7 +150,7 @@ impl Supervisor {
         pause
     }
 
-    /// Panics while a task runs, if a test wants that.
+    /// Panics while a task runs, if a test has armed it.
     async fn panic_when_armed(&self, name: &str, task: impl Future<Output = ()>) {
         if lock(&self.0.armed).as_ref().is_none_or(|(armed, _)| armed != name) {
             return task.await;
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn test_makes_one_task_panic_and_leaves_the_others_alone() {
+    async fn test_makes_one_task_panic_and_does_not_affect_the_others() {
         let supervisor = Supervisor::with_panics("feed:2").expect("a debug build");
         let stop = CancellationToken::new();
         for name in ["feed", "alerts"] {

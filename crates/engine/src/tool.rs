@@ -1,4 +1,4 @@
-//! A tool as a Rust program writes it down, before it is registered.
+//! The definition of a tool in a Rust program, before it is registered.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::native::{Answer, Native};
+use crate::native::{Native, NativeResult};
 
-/// A definition in the making: fields, and the function where it is native.
-/// Whether it is a good one is said when it is registered.
+/// An unchecked definition: its fields and, if it is native, its function. It is validated when it is
+/// registered.
 pub struct Tool {
     definition: Value,
     native: Option<Native>,
-    /// Is no field of a definition, so it travels beside it.
+    /// No field of a definition, so it is passed separately.
     description_zh: Option<&'static str>,
 }
 
 impl Tool {
-    /// A tool of any kind, by its definition.
+    /// Creates a tool of any kind from its main fields.
     pub fn new(name: &str, description: &str, kind: &str, config: Value) -> Self {
         Self::from_fields(
             json!({"name": name, "description": description, "type": kind, "config": config}),
@@ -28,39 +28,39 @@ impl Tool {
         )
     }
 
-    /// A tool of any kind, by its whole definition as JSON, in every form the API takes.
+    /// Creates a tool of any kind from its definition as JSON, in any form that the API accepts.
     pub fn from_json(definition: Value) -> Self {
         Self::from_fields(definition, None)
     }
 
-    /// A Rust function as a tool, sync or async. Its argument type says what the
-    /// schema is. A sync function runs on a thread for blocking work.
+    /// Creates a tool from a Rust function, sync or async. Its schema is generated from its argument type. A
+    /// sync function runs on a thread for blocking work.
     pub fn native<A, F, R, M>(name: &str, description: &str, function: F) -> Self
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
         F: Fn(A) -> R + Send + Sync + 'static,
-        R: Answer<M>,
+        R: NativeResult<M>,
         M: 'static,
     {
         Self::native_with(name, description, move |arguments: A, _: CallContext| function(arguments))
     }
 
-    /// The same with a context: ids of the call, progress, cancellation.
+    /// Creates a tool from a function that also receives a context: ids of the call, progress, cancellation.
     pub fn native_with<A, F, R, M>(name: &str, description: &str, function: F) -> Self
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
         F: Fn(A, CallContext) -> R + Send + Sync + 'static,
-        R: Answer<M>,
+        R: NativeResult<M>,
         M: 'static,
     {
         Self::with_function(name, description, schema_of::<A>(), Native::new(function))
     }
 
-    /// The same with the schema as given and the arguments as JSON.
+    /// Creates a tool from a function with a given schema and JSON arguments.
     pub fn native_json<F, R, M>(name: &str, description: &str, schema: Value, function: F) -> Self
     where
         F: Fn(Value, CallContext) -> R + Send + Sync + 'static,
-        R: Answer<M>,
+        R: NativeResult<M>,
         M: 'static,
     {
         Self::with_function(name, description, schema, Native::new(function))
@@ -87,7 +87,7 @@ impl Tool {
         self.set("outputSchema", schema)
     }
 
-    /// The tool is slow: an agent goes on without waiting for its answer.
+    /// Marks the tool as slow: an agent continues without waiting for its result.
     #[must_use]
     pub fn run_async(self) -> Self {
         self.set("async", true)
@@ -113,7 +113,7 @@ impl Tool {
         self.set("policy", json!(policy))
     }
 
-    /// Further attempts after the first.
+    /// Sets the number of retries after the first attempt.
     #[must_use]
     pub fn retries(self, further_attempts: u32) -> Self {
         self.set("retryCount", further_attempts)
@@ -154,21 +154,21 @@ impl Tool {
         self.set("icon", name)
     }
 
-    /// Switched off: a call answers `ToolDisabled`.
+    /// Disables the tool: a call returns `ToolDisabled`.
     #[must_use]
     pub fn inactive(self) -> Self {
         self.set("isActive", false)
     }
 
     fn set(mut self, field: &str, value: impl Into<Value>) -> Self {
-        // What is no object is refused when it is registered, whatever is set on it.
+        // A definition that is not an object is rejected on registration, whatever is set here.
         if let Value::Object(fields) = &mut self.definition {
             fields.insert(field.to_owned(), value.into());
         }
         self
     }
 
-    /// The tool as a model is told of it: `{"type": "function", "function": {…}}`.
+    /// Returns the tool as models get it: `{"type": "function", "function": {…}}`.
     pub fn definition(&self) -> Value {
         let field = |name: &str| self.definition.get(name).cloned();
         json!({
@@ -200,7 +200,7 @@ impl std::fmt::Debug for Tool {
     }
 }
 
-/// The schema of an argument type, without what only its generator cares for.
+/// Returns the schema of an argument type, without the fields that only its generator uses.
 fn schema_of<A: JsonSchema>() -> Value {
     let mut schema = schemars::schema_for!(A);
     schema.remove("$schema");
@@ -215,7 +215,7 @@ mod tests {
     #[derive(serde::Deserialize, JsonSchema)]
     #[allow(dead_code)]
     struct Forecast {
-        /// Which city.
+        /// The name of the city.
         city: String,
         days: Option<u8>,
     }
@@ -228,7 +228,7 @@ mod tests {
             json!({"type": "function", "function": {"name": "forecast", "description": "Weather.", "parameters": {
                 "type": "object",
                 "properties": {
-                    "city": {"description": "Which city.", "type": "string"},
+                    "city": {"description": "The name of the city.", "type": "string"},
                     "days": {"type": ["integer", "null"], "format": "uint8", "minimum": 0, "maximum": 255},
                 },
                 "required": ["city"],

@@ -1,7 +1,7 @@
-//! The writer of records: takes them off the queue and gives them to the sink, many at a time.
+//! The writer of records: takes them off the queue and writes them to the sink in batches.
 //!
-//! A sink that cannot write for now is asked again for as long as it takes. One that refuses a record for
-//! good keeps all the others, and a stub of that one.
+//! A temporary failure is retried until it succeeds. If the sink permanently rejects a record, the others are
+//! written, and a stub of that one.
 
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::lock::lock;
 use crate::record::{CallRecord, CallSink, SinkError, Waiting};
 
-/// So many records go to the sink at once, at most.
+/// Maximum number of records in a batch.
 pub(crate) const BATCH: usize = 512;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -28,8 +28,8 @@ pub(crate) struct Writer {
     pub(crate) records: mpsc::Receiver<CallRecord>,
     pub(crate) closing: CancellationToken,
     pub(crate) waiting: Arc<Waiting>,
-    /// So long records are gathered before the next batch.
-    pub(crate) gathering: Duration,
+    /// Delay before the next batch.
+    pub(crate) batch_delay: Duration,
     /// The records that are being written. They stay here if the writer panics, and are written after its restart.
     pub(crate) batch: Vec<CallRecord>,
     /// The parts of the batch that are not written yet, the next one last.
@@ -37,7 +37,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Writes until nobody can send any more.
+    /// Writes until all senders are dropped.
     pub(crate) async fn run(&mut self) {
         loop {
             if self.batch.is_empty() {
@@ -50,9 +50,9 @@ impl Writer {
             let bytes: usize = self.batch.iter().map(CallRecord::weight).sum();
             self.batch.clear();
             self.waiting.bytes.fetch_sub(bytes, Ordering::Relaxed);
-            if !self.gathering.is_zero() && self.records.len() < BATCH {
+            if !self.batch_delay.is_zero() && self.records.len() < BATCH {
                 tokio::select! {
-                    () = tokio::time::sleep(self.gathering) => {}
+                    () = tokio::time::sleep(self.batch_delay) => {}
                     () = self.waiting.batch.notified() => {}
                     () = self.closing.cancelled() => {}
                 }
@@ -61,7 +61,7 @@ impl Writer {
     }
 }
 
-/// Writes the unwritten parts of a batch in their order, and retries for as long as it takes.
+/// Writes the unwritten parts of a batch in their order, and retries until it succeeds.
 async fn write(
     sink: &dyn CallSink,
     batch: &[CallRecord],
@@ -77,9 +77,9 @@ async fn write(
             pause = FIRST_PAUSE;
             continue;
         };
-        if is_for_good(&error) {
+        if is_permanent(&error) {
             if let [record] = records {
-                if keep_stub(sink, record, &error).await {
+                if write_stub(sink, record, &error).await {
                     *lock(&waiting.failing_since) = None;
                     unwritten.pop();
                     continue;
@@ -98,9 +98,9 @@ async fn write(
     }
 }
 
-/// Keeps what can be kept of a record that is refused. False when even that is refused: then it is not the
-/// record that is at fault.
-async fn keep_stub(sink: &dyn CallSink, record: &CallRecord, refusal: &SinkError) -> bool {
+/// Writes the stub of a rejected record. Returns false if the stub is rejected too: then the record is not
+/// the cause.
+async fn write_stub(sink: &dyn CallSink, record: &CallRecord, refusal: &SinkError) -> bool {
     let stub = record.stub();
     if write_once(sink, std::slice::from_ref(&stub)).await.is_err() {
         return false;
@@ -108,17 +108,17 @@ async fn keep_stub(sink: &dyn CallSink, record: &CallRecord, refusal: &SinkError
     let cause = refusal.source().map(ToString::to_string);
     tracing::error!(
         call.id = %stub.call_id, tool.name = %stub.tool_name, error = %refusal, cause,
-        "The call log refused a call for good; only that it was made, and how it ended, is on record"
+        "The call log permanently rejected a record; only a stub of the call is recorded"
     );
     true
 }
 
-/// Whether the same records would be refused again.
-fn is_for_good(error: &SinkError) -> bool {
+/// Returns true if the same records would be rejected again.
+fn is_permanent(error: &SinkError) -> bool {
     error.downcast_ref::<CallError>().is_some_and(|error| !error.may_be_sent_again())
 }
 
-/// A sink that panics has failed like any other.
+/// Writes once. A panic of the sink is a failure like any other.
 async fn write_once(sink: &dyn CallSink, records: &[CallRecord]) -> Result<(), SinkError> {
     let written = AssertUnwindSafe(async { sink.write(records).await }).catch_unwind().await;
     written.unwrap_or_else(|_| Err("the sink panicked".into()))

@@ -1,4 +1,4 @@
-//! What a server and a worker are both made of: put together at the start, taken apart in order at the end.
+//! The services that a server and a worker share: built at the start, closed in order at the end.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,18 +18,18 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use crate::cli_error::OrFail as _;
 use crate::config::{self, Config};
 use crate::engine::{Parts, Telemetry};
-use crate::refusal::OrFail as _;
-use crate::storage::told;
-use crate::tasks::Talking;
+use crate::storage::with_cause;
+use crate::tasks::ChatServices;
 use crate::{engine, exit, messages, tasks};
 
-/// What is under way may take so long after a stop was asked for.
+/// Maximum time that running requests and tasks may take after a stop signal.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
 
-/// And so long the last records may take to be written.
-const LAST_WRITES: Duration = Duration::from_secs(5);
+/// Maximum time to write the last call records.
+const CALL_LOG_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct Assembly {
     pub(crate) app: App,
@@ -39,15 +39,15 @@ pub(crate) struct Assembly {
     pub(crate) callbacks: Arc<SignedCallbacks>,
     pub(crate) store: Store,
     pub(crate) log: CallLog,
-    /// Whatever is read is at least as new.
+    /// The revision of the store at the start. Everything that is read later is at least as new.
     pub(crate) revision: u64,
     tools: ToolService,
     traces: Option<Arc<Traces>>,
 }
 
 impl Assembly {
-    /// `space` is the one whose secrets the environment may give.
-    pub(crate) async fn put_together(
+    /// Opens all services on the stores. `space` is the one whose secrets environment variables may set.
+    pub(crate) async fn build(
         config: Config,
         (store, log): (Store, CallLog),
         space: SpaceId,
@@ -55,8 +55,8 @@ impl Assembly {
         log_lines_dropped: Arc<AtomicU64>,
     ) -> anyhow::Result<Self> {
         let (egress, collector, locale) = (config.egress()?, config::traces()?, config.locale);
-        let said = |error: CallError| anyhow::anyhow!("{}", told(&error, locale));
-        let revision = store.current_revision().await.map_err(said)?;
+        let to_error = |error: CallError| anyhow::anyhow!("{}", with_cause(&error, locale));
+        let revision = store.current_revision().await.map_err(to_error)?;
         let secrets = Arc::new(StoredSecrets::new(store.clone(), space, config.storage.environment));
         let models =
             Arc::new(StoredModels::new(store.clone(), secrets.clone(), egress.clone(), config.models));
@@ -84,33 +84,33 @@ impl Assembly {
             alert_interval,
             artifact_quota: config.artifact_quota,
         };
-        let talking = Talking {
+        let chat_services = ChatServices {
             models: models.clone(),
             artifacts: artifacts.clone(),
             artifact_quota: settings.artifact_quota(),
         };
-        let tasks = tasks::open((&store, &log), &tools, callbacks.clone(), talking, &config.tasks);
-        let tasks = tasks.await.map_err(said)?;
+        let tasks = tasks::open((&store, &log), &tools, callbacks.clone(), chat_services, &config.tasks);
+        let tasks = tasks.await.map_err(to_error)?;
         agents.asks(tasks.chat.clone());
         let runs = tasks.runs.clone();
-        let kept = (store.clone(), log.clone());
-        let app = App::new(tools.clone(), kept, secrets, models, egress.clone(), metrics, settings);
+        let stores = (store.clone(), log.clone());
+        let app = App::new(tools.clone(), stores, secrets, models, egress.clone(), metrics, settings);
         let app = app.with_tasks(tasks);
         Ok(Self { app, runs, egress, artifacts, callbacks, store, log, revision, tools, traces })
     }
 
-    /// Ends what is under way, writes the last records, and lets go of everything.
-    pub(crate) async fn take_apart(self) -> ExitCode {
-        // Whatever is still under way is cancelled now, and leaves its record like any other call.
+    /// Cancels running calls, writes the last call records, and closes the stores.
+    pub(crate) async fn close(self) -> ExitCode {
+        // A cancelled call is recorded like any other.
         self.tools.stop();
-        let is_written = tokio::time::timeout(LAST_WRITES, self.tools.close()).await.is_ok();
+        let is_written = tokio::time::timeout(CALL_LOG_TIMEOUT, self.tools.close()).await.is_ok();
         if let Some(traces) = self.traces {
             traces.close().await;
         }
         self.log.close().await;
         self.store.close().await;
         if !is_written {
-            tracing::error!("The last records of calls could not be written in time");
+            tracing::error!("Shutdown: the last call records were not written in time and are lost");
             return exit::FAILURE.into();
         }
         tracing::info!("Stopped");
@@ -118,13 +118,13 @@ impl Assembly {
     }
 }
 
-/// The first SIGTERM or SIGINT cancels; the second ends the process at once.
+/// Cancels `stop` on the first SIGTERM or SIGINT. The second one ends the process immediately.
 pub(crate) fn stop_on_signal(supervisor: &Supervisor, stop: CancellationToken) -> anyhow::Result<()> {
-    // Made once, so that no signal is lost while the task restarts.
+    // Registered once, so that no signal is lost while the task restarts after a panic.
     let signals = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let signals = Arc::new(Mutex::new(signals));
     let start = move || watch_signals(signals.clone(), stop.clone());
-    // It ends with the process.
+    // The task runs until the process ends.
     drop(supervisor.spawn("signals", start));
     Ok(())
 }
@@ -137,9 +137,9 @@ async fn watch_signals(signals: Arc<Mutex<(Signal, Signal)>>, stop: Cancellation
             _ = int.recv() => {}
         }
         if stop.is_cancelled() {
-            std::process::exit(exit::code(haft_core::ErrorKind::Cancelled).into());
+            std::process::exit(exit::of_kind(haft_core::ErrorKind::Cancelled).into());
         }
         stop.cancel();
-        tracing::info!("Stopping: nothing new is begun, what is under way ends");
+        tracing::info!("Stopping: no new work is accepted, running work is finished");
     }
 }

@@ -1,74 +1,78 @@
-//! Definitions as files hold them: read for the server, written for Git.
+//! Definitions in files: parsed for `haft apply`, formatted for `haft export`.
 
 use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use haft_core::tool::input::{KEPT_BY_SERVER, camel_case};
+use haft_core::tool::input::{SERVER_FIELDS, camel_case};
 use haft_core::{Locale, Message, json};
 use serde_json::{Map, Value};
 
+use crate::cli_error::{OrFail as _, failure};
 use crate::messages;
-use crate::refusal::{OrFail as _, failure};
 
-/// How files with definitions end.
-const NOTATIONS: [&str; 3] = ["json", "yaml", "yml"];
+/// The extensions of files with definitions.
+const EXTENSIONS: [&str; 3] = ["json", "yaml", "yml"];
 
-/// The nouns of a space that are definitions: the folder and list of each, its word for people, and fields that only
-/// its definitions have.
-pub(crate) const NOUNS: [Noun; 4] = [
-    Noun { list: "tools", word: "tool", fields: &[] },
-    Noun { list: "agents", word: "agent", fields: &["systemPrompt", "toolIds", "bindings"] },
-    Noun { list: "providers", word: "provider", fields: &["apiKey", "kind", "models", "byOperator"] },
-    Noun { list: "alerts", word: "alert", fields: &["metric", "above", "forSeconds"] },
+/// The types of resources that have definitions.
+pub(crate) const RESOURCE_TYPES: [ResourceType; 4] = [
+    ResourceType { list: "tools", word: "tool", fields: &[] },
+    ResourceType { list: "agents", word: "agent", fields: &["systemPrompt", "toolIds", "bindings"] },
+    ResourceType { list: "providers", word: "provider", fields: &["apiKey", "kind", "models", "byOperator"] },
+    ResourceType { list: "alerts", word: "alert", fields: &["metric", "above", "forSeconds"] },
 ];
 
-/// One noun.
-pub(crate) struct Noun {
+/// A type of resource.
+pub(crate) struct ResourceType {
+    /// The name of its folder, and of its list in documents.
     pub(crate) list: &'static str,
+    /// The name of one resource, for people.
     pub(crate) word: &'static str,
+    /// Fields that only definitions of this type have.
     fields: &'static [&'static str],
 }
 
-/// The state of an alert, which the server shows beside its definition.
-const TOLD_BY_SERVER: [&str; 7] =
+/// The fields with the state of an alert, which the server adds to its definition.
+const ALERT_STATE_FIELDS: [&str; 7] =
     ["toolName", "state", "value", "since", "lastFiredAt", "lastResolvedAt", "webhookError"];
 
-/// Where a provider comes from, which the server shows beside its definition.
+/// The fields with the origin of a provider, which the server adds to its definition.
 const PROVIDER_SOURCE: [&str; 2] = ["source", "variable"];
 
-/// Alerts may do without a name, and several may have the same.
-const UNNAMED: &str = "alerts";
+/// The list of alerts, whose names are optional and not unique.
+const ALERTS: &str = "alerts";
 
-/// The names of secrets, which a document lists beside its definitions.
+/// The list of names of secrets in a document.
 pub(crate) const SECRETS: &str = "secrets";
 
-/// What an export says of things that it left out. It is no definition.
+/// The list of remarks about omitted resources in an export. It has no definitions.
 const NOTES: &str = "notes";
 
-/// Fields that a reader wants to see first.
-const FIRST: [&str; 8] = ["name", "title", "description", "type", "category", "kind", "metric", "tool"];
+/// The fields that a formatted definition starts with.
+const LEADING_FIELDS: [&str; 8] =
+    ["name", "title", "description", "type", "category", "kind", "metric", "tool"];
 
-/// What some files hold. A list that no file has is absent, which is not the same as an empty one.
+/// The definitions of some files.
 #[derive(Default)]
 pub(crate) struct Definitions {
-    /// In the order of [`NOUNS`].
-    lists: [Option<Vec<Definition>>; NOUNS.len()],
+    /// The definitions by type, in the order of [`RESOURCE_TYPES`]. `None` if no file has the list; an empty
+    /// list differs from that: with `--prune` it deletes all resources of the type.
+    lists: [Option<Vec<Definition>>; RESOURCE_TYPES.len()],
     secrets: Option<Vec<Value>>,
 }
 
 struct Definition {
     value: Value,
-    /// Absent only for alerts.
+    /// `None` only for alerts.
     name: Option<String>,
-    /// The file, and where in it.
-    place: String,
+    /// The file and the position in it, for error messages.
+    location: String,
 }
 
-/// A text and where it comes from.
+/// A text to parse, with its origin.
 struct Source<'a> {
     text: &'a str,
-    place: &'a str,
+    location: &'a str,
     path: Option<&'a Path>,
 }
 
@@ -80,43 +84,45 @@ impl Definitions {
             if source == "-" {
                 let mut text = String::new();
                 std::io::stdin().read_to_string(&mut text).or_fail(|| Message::new(&messages::NO_STDIN))?;
-                all.take(&Source { text: &text, place: "standard input", path: None }, locale)?;
+                all.add(&Source { text: &text, location: "standard input", path: None }, locale)?;
                 continue;
             }
             for path in files(Path::new(source))? {
-                let place = path.display().to_string();
+                let location = path.display().to_string();
                 let text = std::fs::read_to_string(&path)
-                    .or_fail(|| Message::new(&messages::CANNOT_READ).with("path", &place))?;
-                all.take(&Source { text: &text, place: &place, path: Some(&path) }, locale)?;
+                    .or_fail(|| Message::new(&messages::CANNOT_READ).with("path", &location))?;
+                all.add(&Source { text: &text, location: &location, path: Some(&path) }, locale)?;
             }
         }
         if all.lists.iter().all(Option::is_none) && all.secrets.is_none() {
             return Err(failure(Message::new(&messages::NO_DEFINITION).with("sources", sources.join(", "))));
         }
-        for (noun, list) in NOUNS.iter().zip(&all.lists) {
-            if noun.list != UNNAMED {
-                none_twice(noun.word, list.as_deref().unwrap_or_default())?;
+        for (resource, list) in RESOURCE_TYPES.iter().zip(&all.lists) {
+            if resource.list != ALERTS {
+                refuse_duplicates(resource.word, list.as_deref().unwrap_or_default())?;
             }
         }
         Ok(all)
     }
 
-    /// How many names of secrets there are, if the files hold nothing else.
-    pub(crate) fn only_secrets(&self) -> Option<usize> {
+    /// Returns the number of names of secrets if the files contain nothing else, otherwise `None`.
+    pub(crate) fn secret_count_if_only_secrets(&self) -> Option<usize> {
         let names = self.secrets.as_ref()?;
         self.lists.iter().all(Option::is_none).then_some(names.len())
     }
 
-    /// Whether any file says which tools there are.
-    pub(crate) fn speak_of_tools(&self) -> bool {
-        let mut lists = NOUNS.iter().zip(&self.lists);
-        lists.any(|(noun, list)| noun.list == "tools" && list.is_some())
+    /// Returns true if any file contains a list of tools.
+    pub(crate) fn has_tools(&self) -> bool {
+        let mut lists = RESOURCE_TYPES.iter().zip(&self.lists);
+        lists.any(|(resource, list)| resource.list == "tools" && list.is_some())
     }
 
-    /// The fields of a request that imports them.
+    /// Returns the fields of an import request.
     pub(crate) fn to_fields(&self) -> Map<String, Value> {
-        let given =
-            NOUNS.iter().zip(&self.lists).filter_map(|(noun, list)| Some((noun.list, list.as_ref()?)));
+        let given = RESOURCE_TYPES
+            .iter()
+            .zip(&self.lists)
+            .filter_map(|(resource, list)| Some((resource.list, list.as_ref()?)));
         let mut fields: Map<String, Value> =
             given.map(|(name, list)| (name.to_owned(), values(list))).collect();
         fields.entry("tools").or_insert_with(|| Value::Array(Vec::new()));
@@ -126,49 +132,51 @@ impl Definitions {
         fields
     }
 
-    /// The file that holds what a path of that request names, such as `tools.3.config.url`.
-    pub(crate) fn place_of(&self, path: &str) -> Option<&str> {
+    /// Returns the location of the definition that a path of the import request names, such as
+    /// `tools.3.config.url`.
+    pub(crate) fn location_of(&self, path: &str) -> Option<&str> {
         let mut steps = path.split('.');
         let name = steps.next()?;
-        let (_, list) = NOUNS.iter().zip(&self.lists).find(|(noun, _)| noun.list == name)?;
+        let (_, list) = RESOURCE_TYPES.iter().zip(&self.lists).find(|(resource, _)| resource.list == name)?;
         let index: usize = steps.next()?.parse().ok()?;
-        list.as_ref()?.get(index).map(|definition| definition.place.as_str())
+        list.as_ref()?.get(index).map(|definition| definition.location.as_str())
     }
 
-    fn take(&mut self, source: &Source<'_>, locale: Locale) -> anyhow::Result<()> {
-        let place = source.place;
+    fn add(&mut self, source: &Source<'_>, locale: Locale) -> anyhow::Result<()> {
+        let location = source.location;
         if source.text.trim().is_empty() {
-            return Err(failure(Message::new(&messages::EMPTY_FILE).with("place", place)));
+            return Err(failure(Message::new(&messages::EMPTY_FILE).with("place", location)));
         }
         match parse(source, locale)? {
             Value::Array(list) => {
                 for (index, value) in list.into_iter().enumerate() {
-                    self.take_one(value, source, format!("{place}, entry {}", index + 1))?;
+                    self.add_definition(value, source, format!("{location}, entry {}", index + 1))?;
                 }
                 Ok(())
             }
-            Value::Object(fields) if is_document(&fields) => self.take_document(fields, place),
-            value @ Value::Object(_) => self.take_one(value, source, place.to_owned()),
+            Value::Object(fields) if is_document(&fields) => self.add_document(fields, location),
+            value @ Value::Object(_) => self.add_definition(value, source, location.to_owned()),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                Err(failure(Message::new(&messages::HOLDS_NO_DEFINITION).with("place", place)))
+                Err(failure(Message::new(&messages::HOLDS_NO_DEFINITION).with("place", location)))
             }
         }
     }
 
-    fn take_one(&mut self, value: Value, source: &Source<'_>, place: String) -> anyhow::Result<()> {
+    fn add_definition(&mut self, value: Value, source: &Source<'_>, location: String) -> anyhow::Result<()> {
         let folder = source.path.and_then(Path::parent).and_then(Path::file_name);
-        let of_folder = NOUNS.iter().position(|noun| folder.is_some_and(|folder| folder == noun.list));
-        let noun = of_folder.unwrap_or_else(|| noun_of(&value));
-        self.lists[noun].get_or_insert_default().push(Definition::new(value, noun, place)?);
+        let of_folder =
+            RESOURCE_TYPES.iter().position(|resource| folder.is_some_and(|folder| folder == resource.list));
+        let resource = of_folder.unwrap_or_else(|| resource_type_of(&value));
+        self.lists[resource].get_or_insert_default().push(Definition::new(value, resource, location)?);
         Ok(())
     }
 
-    /// A document with several lists, as `haft export` writes it to standard output.
-    fn take_document(&mut self, fields: Map<String, Value>, place: &str) -> anyhow::Result<()> {
+    /// Adds a document with several lists, as `haft export` writes it to standard output.
+    fn add_document(&mut self, fields: Map<String, Value>, location: &str) -> anyhow::Result<()> {
         for (name, value) in fields {
             let Value::Array(values) = value else {
                 return Err(failure(
-                    Message::new(&messages::NOT_A_LIST).with("name", name).with("place", place),
+                    Message::new(&messages::NOT_A_LIST).with("name", name).with("place", location),
                 ));
             };
             if name == SECRETS {
@@ -178,18 +186,22 @@ impl Definitions {
             if name == NOTES {
                 continue;
             }
-            let Some(noun) = NOUNS.iter().position(|noun| noun.list == name) else {
-                let known = NOUNS.map(|noun| noun.list).join(", ");
+            let Some(resource) = RESOURCE_TYPES.iter().position(|resource| resource.list == name) else {
+                let known = RESOURCE_TYPES.map(|resource| resource.list).join(", ");
                 return Err(failure(
                     Message::new(&messages::UNKNOWN_LIST)
-                        .with("place", place)
+                        .with("place", location)
                         .with("name", name)
                         .with("known", format!("{known}, {SECRETS}")),
                 ));
             };
-            let list = self.lists[noun].get_or_insert_default();
+            let list = self.lists[resource].get_or_insert_default();
             for (index, value) in values.into_iter().enumerate() {
-                list.push(Definition::new(value, noun, format!("{place}, {name} entry {}", index + 1))?);
+                list.push(Definition::new(
+                    value,
+                    resource,
+                    format!("{location}, {name} entry {}", index + 1),
+                )?);
             }
         }
         Ok(())
@@ -197,40 +209,41 @@ impl Definitions {
 }
 
 impl Definition {
-    fn new(value: Value, noun: usize, place: String) -> anyhow::Result<Self> {
+    fn new(value: Value, resource: usize, location: String) -> anyhow::Result<Self> {
         if !value.is_object() {
-            return Err(failure(Message::new(&messages::NOT_A_DEFINITION).with("place", place)));
+            return Err(failure(Message::new(&messages::NOT_A_DEFINITION).with("place", location)));
         }
         let name = value["name"].as_str().map(str::to_owned);
-        if name.is_none() && NOUNS.get(noun).is_none_or(|noun| noun.list != UNNAMED) {
-            return Err(failure(Message::new(&messages::NEEDS_A_NAME).with("place", place)));
+        if name.is_none() && RESOURCE_TYPES.get(resource).is_none_or(|resource| resource.list != ALERTS) {
+            return Err(failure(Message::new(&messages::NEEDS_A_NAME).with("place", location)));
         }
-        Ok(Self { value: without_server_fields(&value), name, place })
+        Ok(Self { value: without_server_fields(&value), name, location })
     }
 }
 
-/// The noun whose fields a definition has; a tool where it has none of theirs.
-fn noun_of(definition: &Value) -> usize {
+/// Returns the index of the type that a definition has by its fields. The default is a tool.
+fn resource_type_of(definition: &Value) -> usize {
     let names: Vec<String> =
         definition.as_object().into_iter().flatten().map(|(name, _)| camel_case(name)).collect();
-    let has = |noun: &Noun| names.iter().any(|name| noun.fields.contains(&name.as_str()));
-    // Everything that a tool may have is another noun's field only by another name.
-    if names.iter().any(|name| name == "type") { 0 } else { NOUNS.iter().position(has).unwrap_or(0) }
+    let has = |resource: &ResourceType| names.iter().any(|name| resource.fields.contains(&name.as_str()));
+    // Only tools have a `type`. Their other fields are never those of another type.
+    if names.iter().any(|name| name == "type") { 0 } else { RESOURCE_TYPES.iter().position(has).unwrap_or(0) }
 }
 
 fn values(definitions: &[Definition]) -> Value {
     definitions.iter().map(|definition| definition.value.clone()).collect()
 }
 
-/// A definition has a name or is an alert; an object without either that has lists holds several.
+/// Returns true if an object is a document with lists of definitions: it has lists and no name.
 fn is_document(fields: &Map<String, Value>) -> bool {
-    let is_list = |name: &String| name == SECRETS || NOUNS.iter().any(|noun| noun.list == name);
+    let is_list =
+        |name: &String| name == SECRETS || RESOURCE_TYPES.iter().any(|resource| resource.list == name);
     !fields.contains_key("name") && fields.keys().any(is_list)
 }
 
-/// One definition, from a file or, as `-`, from standard input.
+/// Reads one definition from a file or, for `-`, from standard input.
 pub(crate) fn read_one(source: &str, locale: Locale) -> anyhow::Result<Value> {
-    let (text, place) = if source == "-" {
+    let (text, location) = if source == "-" {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).or_fail(|| Message::new(&messages::NO_STDIN))?;
         (text, "standard input")
@@ -242,54 +255,54 @@ pub(crate) fn read_one(source: &str, locale: Locale) -> anyhow::Result<Value> {
         )
     };
     let path = (source != "-").then(|| Path::new(source));
-    let definition = parse(&Source { text: &text, place, path }, locale)?;
+    let definition = parse(&Source { text: &text, location, path }, locale)?;
     if definition.is_object() {
         Ok(without_server_fields(&definition))
     } else {
-        Err(failure(Message::new(&messages::NOT_A_DEFINITION).with("place", place)))
+        Err(failure(Message::new(&messages::NOT_A_DEFINITION).with("place", location)))
     }
 }
 
-fn none_twice(what: &str, definitions: &[Definition]) -> anyhow::Result<()> {
-    let mut places = HashMap::new();
-    for Definition { name, place, .. } in definitions {
+fn refuse_duplicates(what: &str, definitions: &[Definition]) -> anyhow::Result<()> {
+    let mut locations = HashMap::new();
+    for Definition { name, location, .. } in definitions {
         let Some(name) = name else { continue };
-        if let Some(other) = places.insert(name.as_str(), place) {
+        if let Some(other) = locations.insert(name.as_str(), location) {
             return Err(failure(
                 Message::new(&messages::THERE_TWICE)
                     .with("what", what)
                     .with("name", name)
                     .with("other", other)
-                    .with("place", place),
+                    .with("place", location),
             ));
         }
     }
     Ok(())
 }
 
-/// The file itself; of a directory, its files and those in the folders of all nouns, by name.
+/// Returns the file itself; for a directory, its files and those in the folders of all types, sorted by name.
 fn files(source: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let unreadable = || Message::new(&messages::CANNOT_READ).with("path", source.display());
     if !std::fs::metadata(source).or_fail(unreadable)?.is_dir() {
         return Ok(vec![source.to_owned()]);
     }
-    let mut files = in_directory(source, &NOTATIONS)?;
-    for folder in NOUNS.map(|noun| source.join(noun.list)) {
+    let mut files = files_in(source, &EXTENSIONS)?;
+    for folder in RESOURCE_TYPES.map(|resource| source.join(resource.list)) {
         if folder.is_dir() {
-            files.extend(in_directory(&folder, &NOTATIONS)?);
+            files.extend(files_in(&folder, &EXTENSIONS)?);
         }
     }
     Ok(files)
 }
 
-/// The files of a directory that end in one of these ways, by name; hidden ones are left alone.
-pub(crate) fn in_directory(directory: &Path, extensions: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
+/// Returns the files of a directory with one of these extensions, sorted by name. Ignores hidden files.
+pub(crate) fn files_in(directory: &Path, extensions: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
     let unreadable = || Message::new(&messages::CANNOT_READ).with("path", directory.display());
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory).or_fail(unreadable)? {
         let path = entry.or_fail(unreadable)?.path();
         let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        if !is_hidden && path.is_file() && extensions.iter().any(|known| ends_in(&path, known)) {
+        if !is_hidden && path.is_file() && extensions.iter().any(|known| has_extension(&path, known)) {
             files.push(path);
         }
     }
@@ -297,53 +310,58 @@ pub(crate) fn in_directory(directory: &Path, extensions: &[&str]) -> anyhow::Res
     Ok(files)
 }
 
-fn ends_in(path: &Path, extension: &str) -> bool {
+fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|own| own.eq_ignore_ascii_case(extension))
 }
 
-/// Reads JSON as strictly as the server does, and what does not look like it as YAML.
+/// Parses JSON as strictly as the server does, and text that does not look like JSON as YAML.
 fn parse(source: &Source<'_>, locale: Locale) -> anyhow::Result<Value> {
-    let Source { text, place, path } = source;
+    let Source { text, location, path } = source;
     let is_json = match path {
-        Some(path) if ends_in(path, "json") => true,
-        Some(path) if ends_in(path, "yaml") || ends_in(path, "yml") => false,
+        Some(path) if has_extension(path, "json") => true,
+        Some(path) if has_extension(path, "yaml") || has_extension(path, "yml") => false,
         Some(_) | None => text.trim_start().starts_with(['{', '[']),
     };
     if is_json {
         return json::parse(text.as_bytes())
-            .or_fail(|| Message::new(&messages::NOT_JSON).with("what", place));
+            .or_fail(|| Message::new(&messages::NOT_JSON).with("what", location));
     }
     haft_http::import::parse_value(text).map_err(|violations| {
-        let said: Vec<String> = violations.iter().map(|violation| violation.message.render(locale)).collect();
-        failure(Message::new(&messages::NOT_READABLE).with("place", place).with("reasons", said.join("; ")))
+        let reasons: Vec<String> =
+            violations.iter().map(|violation| violation.message.render(locale)).collect();
+        failure(
+            Message::new(&messages::NOT_READABLE).with("place", location).with("reasons", reasons.join("; ")),
+        )
     })
 }
 
-/// A definition as a server shows it is one too.
+/// Removes the fields that the server adds to a definition.
 pub(crate) fn without_server_fields(definition: &Value) -> Value {
     let mut definition = definition.clone();
     if let Value::Object(fields) = &mut definition {
         let (is_alert, is_provider) = (fields.contains_key("metric"), fields.contains_key("kind"));
         fields.retain(|name, _| {
             let name = camel_case(name);
-            let is_told = is_alert && TOLD_BY_SERVER.contains(&name.as_str());
+            let is_state = is_alert && ALERT_STATE_FIELDS.contains(&name.as_str());
             let is_source = is_provider && PROVIDER_SOURCE.contains(&name.as_str());
-            !is_told && !is_source && !KEPT_BY_SERVER.contains(&name.as_str())
+            !is_state && !is_source && !SERVER_FIELDS.contains(&name.as_str())
         });
     }
     definition
 }
 
-/// A definition as a file shows it: what matters first, the rest by name, nothing that says nothing.
+/// Returns a definition with its fields in the order of a file: the important ones first, the rest by name,
+/// without fields that are null.
 pub(crate) fn tidy(definition: &Value) -> Value {
     let Value::Object(fields) = without_server_fields(definition) else { return definition.clone() };
     let mut fields: Vec<(String, Value)> = fields.into_iter().filter(|(_, value)| !value.is_null()).collect();
-    let place = |name: &str| FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len());
-    fields.sort_by(|(one, _), (other, _)| place(one).cmp(&place(other)).then_with(|| one.cmp(other)));
+    let location =
+        |name: &str| LEADING_FIELDS.iter().position(|first| *first == name).unwrap_or(LEADING_FIELDS.len());
+    fields.sort_by(|(one, _), (other, _)| location(one).cmp(&location(other)).then_with(|| one.cmp(other)));
     Value::Object(fields.into_iter().collect())
 }
 
-/// The name of a file for a name of ours: readable, and never a path.
+/// Returns the file name for the name of a definition. Characters that could form a path are percent-encoded.
 pub(crate) fn file_name(name: &str) -> String {
     use std::fmt::Write as _;
     let mut file = String::new();
@@ -367,13 +385,13 @@ mod tests {
 
     fn read(text: &str, path: Option<&str>) -> Result<Value, String> {
         let mut all = Definitions::default();
-        let source = Source { text, place: "here", path: path.map(Path::new) };
-        all.take(&source, Locale::En).map_err(|error| format!("{error:#}"))?;
+        let source = Source { text, location: "here", path: path.map(Path::new) };
+        all.add(&source, Locale::En).map_err(|error| format!("{error:#}"))?;
         Ok(Value::Object(all.to_fields()))
     }
 
     #[test]
-    fn one_definition_a_list_and_a_document_are_read() {
+    fn definition_list_and_document_are_read() {
         let tool = json!({"name": "t", "type": "mock"});
         let agent = json!({"name": "a", "system_prompt": "Be brief."});
         let provider = json!({"name": "p", "kind": "openai"});
@@ -392,8 +410,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_definition_is_refused() {
-        for (text, said) in [
+    fn file_without_a_definition_is_refused() {
+        for (text, expected) in [
             ("", "here is empty"),
             ("7", "here holds no definition"),
             ("[7]", "here, entry 1 is not a definition"),
@@ -405,12 +423,12 @@ mod tests {
             ("a: [", "here is neither JSON nor YAML"),
         ] {
             let error = read(text, None).expect_err(text);
-            assert!(error.contains(said), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 
     #[test]
-    fn names_become_files_and_never_paths() {
+    fn file_names_are_never_paths() {
         for (name, file) in [
             ("get_weather", "get_weather.json"),
             ("天气 guide v1.2", "天气 guide v1.2.json"),
@@ -422,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tidy_definition_keeps_its_order_and_nothing_of_its_server() {
+    fn tidy_orders_fields_and_removes_those_of_the_server() {
         let stored = json!({"version": 3, "id": "x", "timeout": 5, "icon": null, "config": {"b": 1, "a": 2}, "name": "t"});
         assert_eq!(tidy(&stored).to_string(), r#"{"name":"t","config":{"b":1,"a":2},"timeout":5}"#);
     }

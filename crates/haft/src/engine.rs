@@ -1,11 +1,11 @@
-//! The engine this binary ships: every kind and built-in tool it knows, in one readable list.
+//! The engine of this binary: the list of all kinds of tools and all built-in tools.
 
 use std::sync::Arc;
 
 use haft_agent::AgentKind;
 use haft_egress::Egress;
 use haft_engine::{
-    BoxFuture, BreakerSettings, Builder, CallRecord, CallSink, MockKind, SinkError, ToolService,
+    BoxFuture, BreakerSettings, CallRecord, CallSink, MockKind, SinkError, ToolService, ToolServiceBuilder,
 };
 
 use haft_http::HttpKind;
@@ -14,11 +14,11 @@ use haft_web::SearchProviders;
 use haft_server::{LoggedCalls, Metrics, StoredArtifacts, StoredSecrets, StoredTools, Traces};
 use haft_store::{CallLog, Store};
 
-/// So many events a listener may be behind before it is dropped. All listeners share them, and those of all
-/// spaces are among them, so a busy moment of one space must not cost another its listeners.
-const EVENTS_BEHIND: usize = 4096;
+/// Maximum number of events that a subscriber may be behind before it is disconnected. All spaces share this
+/// buffer, so it is large: a burst of events in one space must not disconnect subscribers of another.
+const EVENT_BUFFER: usize = 4096;
 
-/// What an engine works with.
+/// The services that an engine is built from.
 pub(crate) struct Parts {
     pub(crate) egress: Egress,
     pub(crate) store: Store,
@@ -28,27 +28,27 @@ pub(crate) struct Parts {
     pub(crate) agents: AgentKind,
 }
 
-/// Who else is told of finished calls.
+/// Metrics and traces, which receive each finished call.
 pub(crate) struct Telemetry {
     pub(crate) metrics: Arc<Metrics>,
-    /// None where no collector was named.
+    /// `None` if no collector is configured.
     pub(crate) traces: Option<Arc<Traces>>,
 }
 
-/// An engine for a server: all guards on, every call logged.
+/// Builds the engine of a server, which records every call.
 pub(crate) fn for_server(parts: Parts, log: CallLog, telemetry: Telemetry) -> ToolService {
-    let sink = Recorded { kept: LoggedCalls::new(log), telemetry };
+    let sink = CallRecorder { call_log: LoggedCalls::new(log), telemetry };
     let supervisor = parts.store.supervisor().clone();
-    let builder = ToolService::builder().supervisor(supervisor).events_of(EVENTS_BEHIND);
-    ready(builder.sink(Arc::new(sink)), parts)
+    let builder = ToolService::builder().supervisor(supervisor).events_of(EVENT_BUFFER);
+    build(builder.sink(Arc::new(sink)), parts)
 }
 
-/// An engine for one command.
+/// Builds the engine of a single command, which records no calls.
 pub(crate) fn for_command(parts: Parts) -> ToolService {
-    ready(ToolService::builder(), parts)
+    build(ToolService::builder(), parts)
 }
 
-fn ready(builder: Builder, parts: Parts) -> ToolService {
+fn build(builder: ToolServiceBuilder, parts: Parts) -> ToolService {
     let Parts { egress, store, secrets, artifacts, search, agents } = parts;
     let builtins = haft_builtins::kind()
         .with(haft_calc::calculator())
@@ -59,31 +59,31 @@ fn ready(builder: Builder, parts: Parts) -> ToolService {
     builder.breaker(BreakerSettings::default()).cache().limits().build()
 }
 
-/// Keeps each call in the call log, counts it, and writes one line for it to the process's own.
-struct Recorded {
-    kept: LoggedCalls,
+/// Writes each call to the call log, then to metrics, traces and the log of the process.
+struct CallRecorder {
+    call_log: LoggedCalls,
     telemetry: Telemetry,
 }
 
-impl CallSink for Recorded {
+impl CallSink for CallRecorder {
     fn write<'a>(&'a self, records: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>> {
         Box::pin(async move {
             let Telemetry { metrics, traces } = &self.telemetry;
-            // First, since records that were not kept come again.
-            self.kept.write(records).await.inspect_err(|_| metrics.not_kept())?;
+            // First, since records that fail to be written are sent again.
+            self.call_log.write(records).await.inspect_err(|_| metrics.not_kept())?;
             metrics.count(records);
             if let Some(traces) = traces {
                 traces.send(records);
             }
-            records.iter().for_each(say);
+            records.iter().for_each(log_call);
             Ok(())
         })
     }
 }
 
-/// One line for a call that failed. One that worked is on record, and told only to who asks for more.
-fn say(record: &CallRecord) {
-    macro_rules! say {
+/// Logs one line for a call. The level is `info` for a failed call and `debug` for a successful one.
+fn log_call(record: &CallRecord) {
+    macro_rules! log_line {
         ($level:ident, $outcome:expr) => {
             tracing::$level!(
                 call.id = %record.call_id,
@@ -100,7 +100,7 @@ fn say(record: &CallRecord) {
         };
     }
     match &record.outcome {
-        Ok(_) => say!(debug, "success"),
-        Err(error) => say!(info, error.kind().to_string()),
+        Ok(_) => log_line!(debug, "success"),
+        Err(error) => log_line!(info, error.kind().to_string()),
     }
 }

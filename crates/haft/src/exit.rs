@@ -1,22 +1,22 @@
-//! Exit codes: what a shell script can tell from how a command ended. The table is in `haft call --help`.
+//! Exit codes of commands. `haft call --help` lists them for scripts.
 
 use haft_core::ErrorKind;
 
-use crate::refusal::Refused;
+use crate::cli_error::CliError;
 
-/// Haft itself could not do what was asked.
+/// The command failed for a reason without a specific exit code.
 pub(crate) const FAILURE: u8 = 1;
 
-/// A comparison found a difference.
+/// `haft diff` or `--exit-code` found a difference.
 pub(crate) const DIFFERS: u8 = 9;
 
-/// The code of an error that ended a command.
-pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
-    error.downcast_ref::<Refused>().map_or(FAILURE, |refused| code(refused.kind))
+/// Returns the exit code of an error that ended a command.
+pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
+    error.downcast_ref::<CliError>().map_or(FAILURE, |refused| of_kind(refused.kind))
 }
 
-/// The code of each kind of failure.
-pub(crate) fn code(kind: ErrorKind) -> u8 {
+/// Returns the exit code of a kind of failure.
+pub(crate) fn of_kind(kind: ErrorKind) -> u8 {
     match kind {
         ErrorKind::Execution | ErrorKind::Internal => FAILURE,
         ErrorKind::Validation | ErrorKind::BadRequest => 2,
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_those_of_the_help() {
+    fn exit_codes_match_the_help() {
         use ErrorKind as K;
         let table: [(u8, &[K]); 9] = [
             (1, &[K::Execution, K::Internal]),
@@ -70,7 +70,7 @@ mod tests {
         let rows: Vec<K> = table.iter().flat_map(|(_, kinds)| kinds.iter().copied()).collect();
         assert_eq!(rows.len(), K::ALL.len());
         for (expected, kinds) in table {
-            assert!(kinds.iter().all(|kind| code(*kind) == expected), "{expected}");
+            assert!(kinds.iter().all(|kind| of_kind(*kind) == expected), "{expected}");
         }
     }
 }

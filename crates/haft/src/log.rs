@@ -1,4 +1,4 @@
-//! The process's own log on standard error: lines for people or JSON for programs. Standard output is for answers.
+//! The log on standard error: text for people or JSON for programs. Standard output is for results.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fmt;
@@ -14,27 +14,27 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 
+use crate::cli_error::OrFail as _;
 use crate::log_writer::LogWriter;
 use crate::messages;
-use crate::refusal::OrFail as _;
 
-/// How lines are written.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LogFormat {
     #[default]
     Text,
-    /// One object for each line, with all its fields beside each other.
+    /// One flat JSON object per line.
     Json,
 }
 
-/// Logs to standard error directly, for a command. A line that cannot be written is lost.
+/// Starts logging to standard error directly, for a command. Lines that cannot be written are lost.
 pub(crate) fn log_of_command(filter: &str) -> anyhow::Result<()> {
     init(filter, LogFormat::Text, || IgnoreErrors(io::stderr()))
 }
 
-/// Logs to standard error through a bounded queue, for a process that serves others: no thread that logs waits
-/// for the reader of the log, and none fails because of it. Panics are logged too.
+/// Starts logging to standard error through a bounded queue, for a server or worker: a stalled or closed
+/// output does not block threads that log. Panics are logged, too.
 pub(crate) fn log_of_server(
     filter: &str,
     format: LogFormat,
@@ -56,7 +56,7 @@ where
 {
     let filter = EnvFilter::try_new(filter)
         .or_fail(|| Message::new(&messages::BAD_LOG_FILTER).with("filter", format!("{filter:?}")))?;
-    // What goes wrong inside would be printed to the same standard error, and panic where that fails.
+    // Internal errors would be printed to the same standard error, and panic if that fails.
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(writer)

@@ -1,6 +1,6 @@
-//! The writer of the process's own log: a bounded queue of lines, and a thread that writes them to standard error.
+//! The writer of the log: a bounded queue of lines, and a thread that writes them to standard error.
 //!
-//! A reader that stalls, a pipe that is closed and a disk that is full cost lines, which are counted, and nothing else.
+//! Logging never blocks: if the reader stalls or a write fails, lines are dropped and counted.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use haft_engine::Supervisor;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::log::LogFormat;
-use crate::{exit, refusal};
+use crate::{cli_error, exit};
 
 /// The maximum size of all waiting lines, in bytes. Further lines are dropped.
 const MAX_WAITING: usize = 4 << 20;
@@ -29,7 +29,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The maximum time to wait at the end of the process for lines that are not written yet.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// Takes lines and never blocks. Cheap to clone; clones share the queue.
+/// Queues log lines without blocking. Cheap to clone; clones share the queue.
 #[derive(Clone)]
 pub(crate) struct LogWriter(Arc<Queue>);
 
@@ -65,9 +65,9 @@ impl LogWriter {
         self.0.dropped.clone()
     }
 
-    /// Logs why a server ended, if it failed, and waits until all lines are written, but not for long.
+    /// Logs the error that ended a server, if any, and flushes the queue. Returns the exit code.
     ///
-    /// The error takes the way of all lines: standard error may be a pipe that nothing reads.
+    /// The error is queued like all lines, since standard error may be a pipe that is not read.
     pub(crate) fn finish(
         &self,
         ended: anyhow::Result<ExitCode>,
@@ -78,16 +78,16 @@ impl LogWriter {
             match format {
                 LogFormat::Json => tracing::error!(error = format!("{error:#}"), "The server stopped"),
                 LogFormat::Text => {
-                    self.0.push(format!("error: {}\n", refusal::words(&error, locale)).as_bytes())
+                    self.0.push(format!("error: {}\n", cli_error::render_error(&error, locale)).as_bytes())
                 }
             }
-            exit::code_of(&error).into()
+            exit::of_error(&error).into()
         });
         self.flush();
         code
     }
 
-    /// Waits until all lines are written, but not for long.
+    /// Waits until all lines are written, at most [`LAST_LINES`].
     fn flush(&self) {
         let is_busy = |waiting: &mut Waiting| waiting.is_writing || !waiting.lines.is_empty();
         drop(self.0.emptied.wait_timeout_while(self.0.lock(), LAST_LINES, is_busy));
@@ -110,7 +110,7 @@ impl Queue {
         self.arrived.notify_one();
     }
 
-    /// Writes lines as they arrive, forever.
+    /// Writes lines as they arrive. Never returns.
     fn write_to(&self, output: &mut dyn Write, checkpoint: &dyn Fn()) {
         let (mut pause, mut reported) = (FIRST_PAUSE, 0);
         loop {
@@ -124,7 +124,7 @@ impl Queue {
             }
             pause = FIRST_PAUSE;
             let dropped = self.dropped.load(Ordering::Relaxed);
-            // Reported once the output keeps up, and not between lines that are dropped.
+            // Reported when the queue is empty, so that the report is not dropped itself.
             if dropped > reported && self.lock().lines.is_empty() {
                 let lines = dropped - reported;
                 reported = dropped;
@@ -136,7 +136,7 @@ impl Queue {
         }
     }
 
-    /// Waits for lines, and returns several of them with their number.
+    /// Waits for lines and returns a batch of them with their count.
     fn next_lines(&self) -> (Vec<u8>, u64) {
         let mut waiting = self.lock();
         waiting.is_writing = false;
@@ -167,7 +167,7 @@ impl<'a> MakeWriter<'a> for LogWriter {
     }
 }
 
-/// One line, which goes into the queue when it is dropped.
+/// One line, which is queued when it is dropped.
 pub(crate) struct Line<'a> {
     queue: &'a Queue,
     bytes: Vec<u8>,
@@ -198,7 +198,7 @@ mod tests {
 
     use super::*;
 
-    /// An output that fails as often as told, and then hands on what it is given.
+    /// An output that fails a number of times and then sends all written bytes to the test.
     struct Output {
         failures: u32,
         written: Sender<Vec<u8>>,

@@ -1,5 +1,4 @@
-//! The login that `haft login` leaves for later commands: a server and a token for it, in a file
-//! that only its owner can read.
+//! The stored login of `haft login`: the URL and token of a server, in a file that only its owner can read.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -11,19 +10,19 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::cli_error::OrFail as _;
 use crate::config::Config;
 use crate::messages;
-use crate::refusal::OrFail as _;
 
-/// Which server, and how to be known there.
+/// The server of further commands, with the token to authenticate there.
 pub(crate) struct Login {
     pub(crate) url: String,
     pub(crate) token: SecretString,
-    /// The token's id when `haft login` made it, so that `haft logout` can end it.
+    /// The token's id if `haft login` created the token, so that `haft logout` can revoke it.
     pub(crate) token_id: Option<String>,
 }
 
-/// The file as written.
+/// The content of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -32,32 +31,32 @@ struct File {
     token_id: Option<String>,
 }
 
-/// Where the login is kept.
+/// Returns the path of the login file.
 pub(crate) fn path(config: &Config) -> anyhow::Result<&Path> {
-    config.login_file.as_deref().or_fail(|| Message::new(&messages::NO_LOGIN_PLACE))
+    config.login_file.as_deref().or_fail(|| Message::new(&messages::NO_LOGIN_DIRECTORY))
 }
 
 impl Login {
-    /// The login of whoever runs this, if there is one.
+    /// Reads the stored login. Returns `None` if there is none.
     pub(crate) fn stored(config: &Config) -> anyhow::Result<Option<Self>> {
         let Some(path) = config.login_file.as_deref() else { return Ok(None) };
-        let shown = path.display();
+        let displayed_path = path.display();
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => {
                 return Err(error)
-                    .or_fail(|| Message::new(&messages::CANNOT_READ_LOGIN).with("path", &shown));
+                    .or_fail(|| Message::new(&messages::CANNOT_READ_LOGIN).with("path", &displayed_path));
             }
         };
-        // What the parser says quotes the line, and the line may hold the token.
+        // The parser's error is dropped, since it quotes the line, which may contain the token.
         let file = toml::from_str::<File>(&text).ok();
         let File { url, token, token_id } =
-            file.or_fail(|| Message::new(&messages::BAD_LOGIN).with("path", &shown))?;
+            file.or_fail(|| Message::new(&messages::BAD_LOGIN).with("path", &displayed_path))?;
         Ok(Some(Self { url, token: token.into(), token_id }))
     }
 
-    /// Keeps the login: whole, or the one before stays.
+    /// Writes the login atomically: after an error the previous login is unchanged.
     pub(crate) fn store(&self, path: &Path) -> anyhow::Result<()> {
         let directory = path.parent().unwrap_or_else(|| Path::new("/"));
         let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
@@ -71,14 +70,14 @@ impl Login {
     }
 
     fn write(&self, new: &Path) -> std::io::Result<()> {
-        // Left by a process that had our number and died; its mode could be anything.
+        // A file left by a crashed process with the same process id could have any mode.
         let _ = fs::remove_file(new);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(new)?;
         file.write_all(self.text().as_bytes())?;
         file.sync_all()
     }
 
-    /// A JSON string is a TOML string too.
+    /// Returns the content of the file. JSON strings are valid TOML strings.
     fn text(&self) -> String {
         let (url, token) = (Value::from(self.url.as_str()), Value::from(self.token.expose_secret()));
         let mut text = format!("# From haft login; haft logout removes it.\nurl = {url}\ntoken = {token}\n");
@@ -89,7 +88,7 @@ impl Login {
     }
 }
 
-/// Removes the login; says whether there was one.
+/// Removes the login. Returns false if there was none.
 pub(crate) fn remove(path: &Path) -> anyhow::Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -105,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_login_is_read_back() {
         let login = Login {
             url: "https://haft.example.com".to_owned(),
             token: "haft_\"quoted\" \\ 天气".into(),

@@ -1,25 +1,25 @@
-//! The `haft` binary: reads the command line and the configuration, and hands over to a command.
+//! The `haft` binary: parses the command line, loads the configuration and runs a command.
 
-mod ask;
 mod assembly;
 mod cli;
+mod cli_error;
+mod client;
 mod commands;
 mod config;
 mod definitions;
-mod door;
 mod engine;
 mod exit;
-mod first;
-mod local;
+mod first_start;
 mod log;
 mod log_writer;
 mod login;
+mod maintenance;
 mod messages;
-mod refusal;
-mod show;
+mod output;
 mod storage;
 mod tasks;
 mod upgrade;
+mod user_input;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -28,7 +28,8 @@ use std::time::Duration;
 use cli::{Cli, Command};
 use config::Config;
 
-/// Records are made on one thread and freed on another, which the system's allocator is slow at.
+/// mimalloc, since call records are allocated on one thread and freed on another; the system's allocator is
+/// slow at that.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -45,10 +46,10 @@ fn main() -> ExitCode {
         outcome
     });
     outcome.unwrap_or_else(|error| {
-        // Standard error may be closed, and there is nowhere else to say it.
-        let words = refusal::words(&error, locale);
-        let _ = writeln!(anstream::stderr(), "{}error:{:#} {words}", show::BAD, show::BAD);
-        exit::code_of(&error).into()
+        // Ignored: standard error may be closed, and there is no other output for the error.
+        let text = cli_error::render_error(&error, locale);
+        let _ = writeln!(anstream::stderr(), "{}error:{:#} {text}", output::BAD, output::BAD);
+        exit::of_error(&error).into()
     })
 }
 

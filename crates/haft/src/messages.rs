@@ -1,4 +1,4 @@
-//! Errors and results that the command line words itself, in both languages.
+//! The messages of the command line, in both languages.
 
 haft_core::templates! {
     // Servers and logins.
@@ -26,10 +26,10 @@ haft_core::templates! {
     BAD_URL = "cli.badUrl",
         "{written} is not a URL such as {example}",
         "{written} 不是 URL，正确的例子：{example}";
-    NOT_OURS = "cli.notOurs",
+    NOT_HAFT = "cli.notOurs",
         "the server's response ({status}) is not one of Haft",
         "服务器的应答（{status}）不是 Haft 的应答";
-    NO_LOGIN_PLACE = "cli.noLoginPlace",
+    NO_LOGIN_DIRECTORY = "cli.noLoginPlace",
         "there is no directory for the login: set HOME or XDG_CONFIG_HOME",
         "没有可保存登录信息的位置：请设置 HOME 或 XDG_CONFIG_HOME";
     CANNOT_READ_LOGIN = "cli.cannotReadLogin",
@@ -79,7 +79,7 @@ haft_core::templates! {
         "{pair} 不是参数；请写成 key=value、key:=json，或单独的 - 表示标准输入";
     GIVEN_TWICE = "cli.givenTwice", "{name} is given twice", "{name} 重复给出";
 
-    // Arguments of commands. The English words of usage errors are clap's.
+    // Arguments of commands. The English texts of usage errors are clap's.
     NOT_A_LOCALE = "cli.notALocale", "write en or zh", "请写 en 或 zh";
     NOT_A_TIME = "cli.notATime",
         "write a duration such as 30s or 500ms, or a number of milliseconds",
@@ -282,13 +282,13 @@ haft_core::templates! {
     SIGN_IN = "cli.signIn",
         "sign in as {name}, once and within an hour: {base}/login?link={link}\nor: haft login {base} --link {link}",
         "以 {name} 的身份登录，一小时内有效，仅限一次：{base}/login?link={link}\n或运行：haft login {base} --link {link}";
-    KEY_NOT_KEPT = "cli.keyNotKept", "the new key could not be saved", "新的主密钥无法保存";
+    KEY_NOT_SAVED = "cli.keyNotKept", "the new key could not be saved", "新的主密钥无法保存";
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn every_message_is_there_in_both_languages() {
+    fn every_message_exists_in_both_languages() {
         haft_core::message::check_templates(super::TEMPLATES).expect("complete messages");
     }
 }

@@ -1,4 +1,4 @@
-//! Where this installation keeps its things: the database and the key of its secrets, as configured.
+//! The configured storage of this installation: the database, the call log, and the master key of secrets.
 
 use std::collections::HashMap;
 use std::fs::DirBuilder;
@@ -11,22 +11,22 @@ use haft_engine::Supervisor;
 use haft_store::{CallLog, Database, MasterKeys, Store};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::cli_error::{OrFail as _, failure};
 use crate::messages;
-use crate::refusal::{OrFail as _, failure};
 
-/// The key's file in the data directory.
+/// The file of the master key in the data directory.
 const KEY_FILE: &str = "master.key";
 
-/// What a store needs to be opened.
+/// The settings that open the store and the call log.
 #[derive(Clone)]
 pub(crate) struct Storage {
-    /// None where no directory can be told.
+    /// `None` if none is configured and there is no home directory.
     pub(crate) directory: Option<PathBuf>,
-    /// In place of a SQLite database in that directory.
+    /// The database instead of the SQLite database in `directory`.
     pub(crate) database_url: Option<SecretString>,
-    /// In place of the key's file.
+    /// The master key instead of the key file.
     pub(crate) master_key: Option<SecretString>,
-    /// `HAFT_SECRET_NAME`, by lower-case name.
+    /// The values of `HAFT_SECRET_NAME` variables, by name in lower case.
     pub(crate) environment: HashMap<String, SecretString>,
 }
 
@@ -43,26 +43,26 @@ impl Storage {
         supervisor: Supervisor,
     ) -> anyhow::Result<Store> {
         let database = self.database()?;
-        let said = |error: haft_core::CallError| anyhow::anyhow!("{}", told(&error, locale));
-        Store::open_supervised(&database, self.keys(locale)?, supervisor).await.map_err(said)
+        let to_error = |error: haft_core::CallError| anyhow::anyhow!("{}", with_cause(&error, locale));
+        Store::open_supervised(&database, self.keys(locale)?, supervisor).await.map_err(to_error)
     }
 
-    /// The call log beside the store, which is opened first and holds the directory of both.
+    /// Opens the call log. The store has to be opened first, since it locks the directory of both.
     pub(crate) async fn open_log(&self, locale: Locale) -> anyhow::Result<CallLog> {
-        let said = |error: haft_core::CallError| anyhow::anyhow!("{}", told(&error, locale));
-        CallLog::open(&self.database()?).await.map_err(said)
+        let to_error = |error: haft_core::CallError| anyhow::anyhow!("{}", with_cause(&error, locale));
+        CallLog::open(&self.database()?).await.map_err(to_error)
     }
 
-    /// A store and a call log that are gone with the process.
+    /// Opens a store and a call log in memory.
     pub(crate) async fn in_memory(locale: Locale) -> anyhow::Result<(Store, CallLog)> {
-        let said = |error: haft_core::CallError| anyhow::anyhow!("{}", told(&error, locale));
-        let key = haft_store::Key::generate().map_err(said)?;
+        let to_error = |error: haft_core::CallError| anyhow::anyhow!("{}", with_cause(&error, locale));
+        let key = haft_store::Key::generate().map_err(to_error)?;
         let keys = MasterKeys::new(key, Vec::new());
-        let store = Store::open(&Database::Memory, keys).await.map_err(said)?;
-        Ok((store, CallLog::open(&Database::Memory).await.map_err(said)?))
+        let store = Store::open(&Database::Memory, keys).await.map_err(to_error)?;
+        Ok((store, CallLog::open(&Database::Memory).await.map_err(to_error)?))
     }
 
-    /// Whether somebody has kept something here.
+    /// Returns true if a database is configured or the data directory contains one.
     pub(crate) fn exists(&self) -> bool {
         self.database_url.is_some()
             || self.directory.as_ref().is_some_and(|path| path.join("haft.db").exists())
@@ -86,7 +86,7 @@ impl Storage {
         self.directory.as_ref().or_fail(|| Message::new(&messages::NO_DATA_DIRECTORY))
     }
 
-    /// The file that holds the keys, unless one was given.
+    /// Returns the file of the master keys. Returns `None` if a key is configured.
     pub(crate) fn key_file(&self) -> anyhow::Result<Option<PathBuf>> {
         if self.master_key.is_some() {
             return Ok(None);
@@ -99,9 +99,9 @@ impl Storage {
     }
 
     fn keys(&self, locale: Locale) -> anyhow::Result<MasterKeys> {
-        let said = |error: haft_core::CallError| anyhow::anyhow!("{}", told(&error, locale));
+        let to_error = |error: haft_core::CallError| anyhow::anyhow!("{}", with_cause(&error, locale));
         match (&self.master_key, self.key_file()?) {
-            (Some(key), _) => MasterKeys::parse(key).map_err(said).context("HAFT_MASTER_KEY"),
+            (Some(key), _) => MasterKeys::parse(key).map_err(to_error).context("HAFT_MASTER_KEY"),
             (None, Some(file)) => {
                 if let Some(directory) = file.parent() {
                     let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
@@ -109,15 +109,15 @@ impl Storage {
                         Message::new(&messages::CANNOT_MAKE_DATA_DIRECTORY).with("path", directory.display())
                     })?;
                 }
-                MasterKeys::from_file(&file).map_err(said)
+                MasterKeys::from_file(&file).map_err(to_error)
             }
             (None, None) => Err(failure(Message::new(&messages::NO_MASTER_KEY))),
         }
     }
 }
 
-/// An error of the store with its cause.
-pub(crate) fn told(error: &haft_core::CallError, locale: Locale) -> String {
+/// Renders an error of the store with its cause.
+pub(crate) fn with_cause(error: &haft_core::CallError, locale: Locale) -> String {
     let message = error.message().render(locale);
     match error.details(locale).get("cause").and_then(serde_json::Value::as_str) {
         Some(cause) => format!("{message} ({cause})"),

@@ -1,4 +1,4 @@
-//! The worker that this binary ships: every program it knows, on the journal of its store.
+//! The run worker of this binary: opens the journal and registers all programs.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use haft_store::{CallLog, RunJournal, Store};
 
 use crate::config::TaskSettings;
 
-/// What conversations are carried on with, besides tools.
-pub(crate) struct Talking {
+/// The services that conversations need besides tools.
+pub(crate) struct ChatServices {
     pub(crate) models: Arc<dyn Models>,
     pub(crate) artifacts: Arc<StoredArtifacts>,
     pub(crate) artifact_quota: u64,
@@ -22,30 +22,30 @@ pub(crate) async fn open(
     (store, log): (&Store, &CallLog),
     tools: &ToolService,
     callbacks: Arc<dyn Callbacks>,
-    talking: Talking,
+    chat_services: ChatServices,
     settings: &TaskSettings,
 ) -> Result<Tasks, CallError> {
     let failpoints = settings.failpoints();
     let failpoints = failpoints.map_err(|error| CallError::text(ErrorKind::Validation, error.to_string()))?;
     let journal = RunJournal::open(store, settings.queue).await?;
-    let Talking { models, artifacts, artifact_quota } = talking;
+    let ChatServices { models, artifacts, artifact_quota } = chat_services;
     let call_history: Arc<dyn CallHistory> = Arc::new(LoggedCallHistory::new(log.clone()));
-    let around = StoredSurroundings {
+    let surroundings = StoredSurroundings {
         store: store.clone(),
         artifacts,
         journal: journal.clone(),
         call_history: call_history.clone(),
         artifact_quota,
     };
-    let chat = Chat::new(tools.clone(), models, Arc::new(around), settings.deaths);
+    let chat = Chat::new(tools.clone(), models, Arc::new(surroundings), settings.max_crashes);
     let programs = Programs::default()
         .with(Arc::new(CallProgram::new(tools.clone(), callbacks, call_history)))
         .with(haft_agent::program(chat.clone()));
-    let mut how = Settings { places: settings.places, ..Settings::default() };
+    let mut run_settings = Settings { places: settings.slots, ..Settings::default() };
     if let Some(lease) = settings.lease {
-        how.lease = lease;
+        run_settings.lease = lease;
     }
-    let runs = Runs::new(Arc::new(journal.clone()), programs, how, failpoints);
+    let runs = Runs::new(Arc::new(journal.clone()), programs, run_settings, failpoints);
     chat.runs_at(runs.clone());
-    Ok(Tasks { runs, journal, chat, keep: settings.keep, most_deaths: settings.deaths })
+    Ok(Tasks { runs, journal, chat, keep: settings.retention, most_deaths: settings.max_crashes })
 }

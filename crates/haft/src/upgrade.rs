@@ -1,4 +1,4 @@
-//! Stops a process when a newer Haft has upgraded the database that both use: two schemas never work side by side.
+//! Stops a process when a newer version of Haft upgrades the schema of the shared database.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -7,10 +7,11 @@ use haft_core::{CallError, ErrorKind};
 use haft_store::Store;
 use tokio_util::sync::CancellationToken;
 
-/// How often the version of the schema is read.
+/// The interval between checks of the schema version.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// Runs until the stop. If a newer Haft upgraded the database, cancels `stop` and returns the reason.
+/// Runs until `stop` is cancelled. If a newer version upgraded the database, cancels `stop` and returns the
+/// error.
 pub(crate) async fn watch(store: Store, stop: CancellationToken) -> Result<(), CallError> {
     let upgraded = OnceLock::new();
     // Only one process uses a database that is not shared.
@@ -28,12 +29,12 @@ async fn wait_for_upgrade(store: &Store, stop: &CancellationToken, upgraded: &On
         }
         match store.check_schema().await {
             Err(error) if error.kind() == ErrorKind::Conflict => {
-                tracing::error!(%error, "This process stops");
+                tracing::error!(%error, "Stopping: a newer version of Haft upgraded the database");
                 let _ = upgraded.set(error);
                 stop.cancel();
                 return;
             }
-            // A database that is away is not upgraded, and is read again.
+            // An unreachable database is checked again after the next interval.
             Ok(()) | Err(_) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! How a tool says who it is: nothing, a token, a name and password, a key, or OAuth client credentials.
+//! Authentication of a tool's requests: none, bearer token, basic, API key, or OAuth client credentials.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,7 +16,7 @@ use crate::query::{Pairs, encode};
 
 haft_core::templates! {
     UNKNOWN_TYPE = "http.authType",
-        "{kind} is not a kind of auth; write none, bearer, basic, apiKey or oauth2ClientCredentials",
+        "{kind} is not an auth type; use none, bearer, basic, apiKey or oauth2ClientCredentials",
         "{kind} 不是支持的认证类型；可用：none、bearer、basic、apiKey、oauth2ClientCredentials";
     NEEDED = "http.authNeeded",
         "is required for {kind}",
@@ -28,24 +28,24 @@ haft_core::templates! {
         "must be a text",
         "必须是文本";
     VARIABLE = "http.authVariable",
-        "cannot hold a variable: credentials come from secrets, not from the model",
+        "cannot contain a variable: credentials come from secrets, not from the model",
         "不能包含变量：凭据应来自密钥，而不是模型";
     BAD_PLACE = "http.authPlace",
         "must be header or query",
         "必须是 header 或 query";
     TWO_HEADERS = "http.authTwice",
-        "sets the header {name}, which headers sets too; give only one of them",
+        "sets the header {name}, which headers also sets; give only one of them",
         "与 headers 都设置了请求头 {name}；请只保留一个";
     NOT_FOR_BASIC = "http.authColon",
-        "must not hold a colon: it ends the user name",
+        "must not contain a colon: it ends the user name",
         "不能包含冒号：冒号用于结束用户名";
 }
 
-/// Who a tool is to its upstream.
+/// The credentials that a tool sends to its upstream.
 #[derive(Debug)]
 pub(crate) enum Auth {
     None,
-    /// A header with a text before the credential.
+    /// A header: the credential with an optional scheme before it.
     Header {
         name: HeaderName,
         value: Text,
@@ -94,7 +94,7 @@ impl Auth {
         self.texts().into_iter().flat_map(Text::secrets)
     }
 
-    /// Credentials that are written out, not named.
+    /// Credentials written literally in the definition, not as references to secrets.
     pub(crate) fn literals(&self) -> Vec<String> {
         let texts = match self {
             Self::None => Vec::new(),
@@ -105,11 +105,11 @@ impl Auth {
         texts.into_iter().filter_map(Text::plain).flat_map(headers::credentials).collect()
     }
 
-    /// Adds what can be added without asking anybody.
+    /// Adds the credentials to a request, except OAuth tokens, which need a request to the issuer.
     pub(crate) fn fill(&self, filling: &mut Filling<'_>, headers: &mut HeaderMap, pairs: &mut Pairs) {
         match self {
             Self::None => {}
-            // A token is fetched when the request is made; a dry run shows that there will be one.
+            // The token is fetched when the request is sent; a dry run shows a placeholder.
             Self::ClientCredentials(_) => {
                 if filling.shows_names() {
                     headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer ***"));
@@ -153,7 +153,7 @@ fn masked(name: &HeaderName) -> HeaderValue {
     HeaderValue::from_static(if name == AUTHORIZATION { "Bearer ***" } else { "***" })
 }
 
-/// Reads `auth` and tells all that is wrong with it.
+/// Parses `auth` and collects all violations.
 struct Reader<'a> {
     config: &'a Map<String, Value>,
     kind: String,
@@ -169,14 +169,14 @@ impl Reader<'_> {
         self.kind = haft_core::tool::input::camel_case(&kind);
         match self.kind.to_ascii_lowercase().as_str() {
             "none" => {
-                self.only(&[]);
+                self.check_fields(&[]);
                 Some(Auth::None)
             }
             "bearer" => {
-                self.only(&["token"]);
+                self.check_fields(&["token"]);
                 let token = self.text("token")?;
                 let value = Text::from_parts(
-                    [haft_core::text::Part::Plain("Bearer ".to_owned())]
+                    [haft_core::text::TextPart::Plain("Bearer ".to_owned())]
                         .into_iter()
                         .chain(token.parts().iter().cloned())
                         .collect(),
@@ -184,7 +184,7 @@ impl Reader<'_> {
                 Some(Auth::Header { name: AUTHORIZATION, value })
             }
             "basic" => {
-                self.only(&["username", "password"]);
+                self.check_fields(&["username", "password"]);
                 let (username, password) = (self.text("username"), self.optional_text("password"));
                 if let Some(name) = username.as_ref().and_then(Text::plain)
                     && name.contains(':')
@@ -194,7 +194,7 @@ impl Reader<'_> {
                 Some(Auth::Basic { username: username?, password: password.unwrap_or_default() })
             }
             "apikey" => {
-                self.only(&["in", "name", "value"]);
+                self.check_fields(&["in", "name", "value"]);
                 let (name, value) = (self.plain("name"), self.text("value"));
                 match self.config.get("in").map_or(Some("header"), Value::as_str) {
                     Some("header") => {
@@ -217,7 +217,7 @@ impl Reader<'_> {
                 }
             }
             "oauth2clientcredentials" => {
-                self.only(&["tokenUrl", "clientId", "clientSecret", "scope"]);
+                self.check_fields(&["tokenUrl", "clientId", "clientSecret", "scope"]);
                 let url = self.plain("tokenUrl");
                 let is_fixed = |url: &str| matches!(Text::parse(url), Ok(text) if text.plain().is_some());
                 if url.as_deref().is_some_and(|url| !is_fixed(url)) {
@@ -227,7 +227,7 @@ impl Reader<'_> {
                 let (id, secret) = (self.text("clientId"), self.text("clientSecret"));
                 let scope = match self.config.get("scope") {
                     Some(Value::String(scope)) => Some(scope.clone()),
-                    // Several scopes may come as a list.
+                    // Several scopes may be given as a list.
                     Some(Value::Array(scopes)) => {
                         Some(scopes.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "))
                     }
@@ -261,8 +261,8 @@ impl Reader<'_> {
         self.violations.push(Violation::new(format!("auth.{field}"), message));
     }
 
-    /// Refuses fields that this kind of auth does not have.
-    fn only(&mut self, fields: &[&str]) {
+    /// Reports fields that this type of auth does not have.
+    fn check_fields(&mut self, fields: &[&str]) {
         let unknown: Vec<String> = self
             .config
             .keys()
@@ -280,7 +280,7 @@ impl Reader<'_> {
         self.config.contains_key(field).then(|| self.text(field)).flatten()
     }
 
-    /// A text that may hold secrets, and no variables.
+    /// Reads a text that may contain secrets, but no variables.
     fn text(&mut self, field: &str) -> Option<Text> {
         let written = self.plain(field)?;
         match Text::parse(&written) {

@@ -1,4 +1,4 @@
-//! JSON with placeholders, and the bodies that are made of it: built as values, never as text.
+//! JSON templates, and request bodies built from them as values, never by joining text.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ use crate::query::{Brackets, LONGEST, Pairs, too_long};
 
 haft_core::templates! {
     TEMPLATE_IN_NAME = "http.templateInName",
-        "the name of a field cannot hold a variable or a secret",
+        "the name of a field cannot contain a variable or a secret",
         "字段名中不能包含变量或密钥";
     NOT_A_FORM = "http.notAForm",
         "must be an object of fields when bodyType is form or multipart",
@@ -29,7 +29,7 @@ haft_core::templates! {
         "不是有效的 base64";
 }
 
-/// A JSON value whose texts may hold placeholders.
+/// A JSON value whose strings may contain placeholders.
 #[derive(Debug, Clone)]
 pub(crate) enum JsonTemplate {
     Fixed(Value),
@@ -39,7 +39,7 @@ pub(crate) enum JsonTemplate {
 }
 
 impl JsonTemplate {
-    /// Reads a value; `path` is where it stands, for what is wrong with it.
+    /// Parses a value; `path` is its position, used in violations.
     pub(crate) fn parse(value: &Value, path: &str, violations: &mut Vec<Violation>) -> Self {
         match value {
             Value::String(text) => match Text::parse(text) {
@@ -77,7 +77,8 @@ impl JsonTemplate {
         parsed.collect()
     }
 
-    /// The value with everything filled in; nothing where the only variable of a text is absent.
+    /// Returns the value with all placeholders filled in, or `None` if it is a single variable without a
+    /// value.
     pub(crate) fn fill<'a>(&'a self, filling: &mut Filling<'a>) -> Option<Cow<'a, Value>> {
         Some(match self {
             Self::Fixed(value) => Cow::Borrowed(value),
@@ -98,7 +99,7 @@ impl JsonTemplate {
         })
     }
 
-    /// The variable that the whole value is, if it is exactly one.
+    /// The variable, if the whole value is exactly one placeholder.
     pub(crate) fn only_variable(&self) -> Option<&Variable> {
         match self {
             Self::Text(text) => text.only_variable(),
@@ -106,7 +107,7 @@ impl JsonTemplate {
         }
     }
 
-    /// Texts in which nothing has to be filled in, each with the name of its field.
+    /// Strings without placeholders, each with the name of its field.
     pub(crate) fn fixed_texts<'a>(&'a self, name: &'a str, texts: &mut Vec<(&'a str, &'a str)>) {
         match self {
             Self::Fixed(Value::String(text)) => texts.push((name, text)),
@@ -116,7 +117,7 @@ impl JsonTemplate {
         }
     }
 
-    /// Every text in it, in order.
+    /// All strings with placeholders, in order.
     pub(crate) fn texts(&self) -> Vec<&Text> {
         match self {
             Self::Fixed(_) => Vec::new(),
@@ -135,19 +136,19 @@ impl JsonTemplate {
     }
 }
 
-/// What is wrong with a body for its type, as far as the template tells.
+/// Returns a violation if the template cannot produce a body of this type.
 pub(crate) fn check(body: &JsonTemplate, kind: BodyType, path: &str) -> Option<Violation> {
     let fits = match (kind, body) {
         (BodyType::Json | BodyType::Text | BodyType::Binary, _)
         | (BodyType::Form | BodyType::Multipart, JsonTemplate::Object(_)) => true,
-        // One variable may well be an object.
+        // A single variable may turn out to be an object.
         (BodyType::Form | BodyType::Multipart, JsonTemplate::Text(text)) => text.only_variable().is_some(),
         (BodyType::Form | BodyType::Multipart, JsonTemplate::Fixed(_) | JsonTemplate::Array(_)) => false,
     };
     (!fits).then(|| Violation::new(path, Message::new(&NOT_A_FORM)))
 }
 
-/// A body on the wire, and its type; or what in it cannot be sent.
+/// Encodes a body and returns its bytes and content type, or the part that cannot be encoded.
 pub(crate) fn encode(
     value: &Value,
     kind: BodyType,
@@ -185,7 +186,7 @@ pub(crate) fn encode(
     })
 }
 
-/// The bytes that a text in base64 stands for.
+/// Decodes a base64 text.
 pub(crate) fn decode(text: &str, path: &str) -> Result<Vec<u8>, Violation> {
     let digits: String = text.split_ascii_whitespace().collect();
     STANDARD.decode(digits).map_err(|_| Violation::new(path, Message::new(&NOT_BASE64)))

@@ -1,4 +1,4 @@
-//! A tool's `config` as it is written: every spelling accepted, everything unknown refused.
+//! Parses a tool's `config`: accepts all documented spellings and rejects unknown fields.
 
 use std::sync::LazyLock;
 
@@ -7,27 +7,27 @@ use haft_core::{Message, ToolSchema, Violation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::later::LaterConfig;
+use crate::deferred::DeferredConfig;
 
 haft_core::templates! {
     NO_URL = "http.noUrl",
         "is required: an address such as https://api.example.com/items/{open}id{close}, or baseUrl",
         "必填：例如 https://api.example.com/items/{open}id{close}，或使用 baseUrl";
     TWO_URLS = "http.twoUrls",
-        "stands beside baseUrl; write the path alone, beginning with /, or leave baseUrl out",
+        "must be a path starting with / when baseUrl is set; otherwise remove baseUrl",
         "与 baseUrl 同时出现；请只写以 / 开头的路径，或去掉 baseUrl";
     TWICE = "http.twice",
-        "says the same as {other}; give only one of them",
+        "has the same meaning as {other}; give only one of them",
         "与 {other} 含义相同；请只保留一个";
     NO_BODY = "http.noBody",
         "cannot be sent with {method}",
         "不能随 {method} 发送";
     NOT_GENERIC = "http.notGeneric",
-        "has no place beside baseUrl alone: the model gives url, method and body itself",
+        "cannot be used with baseUrl alone: the model supplies url, method and body",
         "与单独的 baseUrl 不能同用：url、method 和 body 由模型给出";
 }
 
-/// The largest answer unless the tool says otherwise.
+/// Default size limit of a response, in bytes.
 const DEFAULT_RESPONSE_BYTES: usize = 1 << 20;
 
 #[derive(Debug, Deserialize)]
@@ -45,23 +45,23 @@ pub(crate) struct Config {
     pub(crate) body: Option<Value>,
     #[serde(default)]
     pub(crate) body_type: BodyType,
-    /// Fields of query and form whose objects and lists are written in brackets.
+    /// Query and form fields whose objects and lists are encoded in bracket notation.
     #[serde(default)]
     pub(crate) brackets: Vec<String>,
     pub(crate) auth: Option<Map<String, Value>>,
     #[serde(default)]
     pub(crate) security: Security,
-    /// Whether the caller's trace is carried on.
+    /// Sends the caller's trace context in `traceparent` and `tracestate`.
     #[serde(default = "yes")]
     pub(crate) send_trace: bool,
     #[serde(default = "yes")]
     pub(crate) send_defaults: bool,
     pub(crate) redact: Option<Value>,
     pub(crate) response_filter: Option<String>,
-    /// How one asks for an answer that comes later.
-    pub(crate) poll: Option<LaterConfig>,
-    /// What is known of an answer that we are called back with.
-    pub(crate) callback: Option<LaterConfig>,
+    /// How to poll for the result of a deferred call.
+    pub(crate) poll: Option<DeferredConfig>,
+    /// How to interpret the callback of a deferred call.
+    pub(crate) callback: Option<DeferredConfig>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -72,11 +72,11 @@ pub(crate) enum BodyType {
     Form,
     Text,
     Multipart,
-    /// Text, or bytes in base64.
+    /// Text, or base64-encoded bytes.
     Binary,
 }
 
-/// `timeout` may stand here too; it is read as the tool's own.
+/// Limits of a tool's requests. `timeout` is accepted here too; the core reads it as the tool's timeout.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Security {
@@ -103,7 +103,7 @@ static SCHEMA: LazyLock<Result<ToolSchema, Vec<Violation>>> = LazyLock::new(|| {
 });
 
 impl Config {
-    /// Reads a config, or says all that is wrong with its form.
+    /// Parses a config, or returns all violations of its form.
     pub(crate) fn parse(config: &Map<String, Value>) -> Result<Self, Vec<Violation>> {
         let mut violations = Vec::new();
         let mut config = Value::Object(normal(config, &mut violations));
@@ -119,7 +119,7 @@ impl Config {
             }
             Err(violations) => return Err(violations.clone()),
         }
-        // Where a definition came from is kept for whoever imports it again; a request has no use for it.
+        // `imported` records the source of a definition for later imports; requests do not use it.
         if let Value::Object(fields) = &mut config {
             fields.shift_remove("imported");
         }
@@ -130,17 +130,17 @@ impl Config {
         if violations.is_empty() { Ok(config) } else { Err(violations) }
     }
 
-    /// The generic form: the model gives path, method and body.
+    /// Returns true for the generic form: the model supplies path, method and body.
     pub(crate) fn is_generic(&self) -> bool {
         self.url.is_none() && self.base_url.is_some()
     }
 
-    /// The method of a request; the generic form has none of its own.
+    /// The HTTP method. `GET` if the config has none, as in the generic form.
     pub(crate) fn method(&self) -> &str {
         self.method.as_deref().unwrap_or("GET")
     }
 
-    /// Whether `params` are the query, and not the body.
+    /// Returns true if `params` are sent in the query instead of the body.
     pub(crate) fn params_are_query(&self) -> bool {
         matches!(self.method(), "GET" | "HEAD")
     }
@@ -180,7 +180,7 @@ impl Config {
     }
 }
 
-/// One spelling for all: camelCase, no nulls, methods in capitals, `auth` always an object.
+/// Normalizes a config: camelCase, no nulls, upper-case methods, `auth` always an object.
 fn normal(config: &Map<String, Value>, violations: &mut Vec<Violation>) -> Map<String, Value> {
     let mut normal = Map::new();
     for (name, value) in one_spelling(config, "", violations) {
@@ -204,17 +204,17 @@ fn normal(config: &Map<String, Value>, violations: &mut Vec<Violation>) -> Map<S
     normal
 }
 
-/// What is wrong with a place where credentials stand is said without quoting it.
+/// Removes the value from a violation if the field may contain a credential.
 fn unquoted(violation: Violation) -> Violation {
-    const HELD: [&str; 3] = ["headers", "auth", "cookies"];
+    const WITH_CREDENTIALS: [&str; 3] = ["headers", "auth", "cookies"];
     let first = violation.path.split('.').next().unwrap_or_default();
-    if !HELD.contains(&first) {
+    if !WITH_CREDENTIALS.contains(&first) {
         return violation;
     }
     Violation::new(violation.path, violation.message.hiding("value"))
 }
 
-/// The fields in camelCase; two spellings of one must say the same.
+/// Converts field names to camelCase. Two spellings of one field must have equal values.
 fn one_spelling(
     fields: &Map<String, Value>,
     within: &str,

@@ -1,6 +1,6 @@
-//! The cookies of a tool: names are fixed, values may hold variables and secrets, what is absent is not sent.
+//! Cookies of a tool: fixed names; values may contain variables and secrets; absent values are not sent.
 
-use haft_core::text::{Part, Text, Variable};
+use haft_core::text::{Text, TextPart, Variable};
 use haft_core::{Message, SecretRef, Violation};
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
@@ -16,10 +16,10 @@ haft_core::templates! {
         "不是有效的 Cookie 名称";
 }
 
-/// What a value cannot hold as it is: it would end the cookie.
+/// Characters that are percent-encoded in a value because they would end the cookie.
 const VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b',').add(b';').add(b'\\');
 
-/// Configured cookies, in their order.
+/// Configured cookies, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Cookies(Vec<(String, Text)>);
 
@@ -49,12 +49,12 @@ impl Cookies {
         self.0.iter().flat_map(|(_, text)| text.secrets())
     }
 
-    /// Values that are written out, each of which may be a credential.
+    /// Literal values. Each may be a credential.
     pub(crate) fn literals(&self) -> impl Iterator<Item = String> {
         self.0.iter().filter_map(|(_, text)| text.plain()).filter(|text| !text.is_empty()).map(str::to_owned)
     }
 
-    /// Puts them behind the cookies that the headers have.
+    /// Appends the cookies after the ones that the headers set.
     pub(crate) fn fill(&self, filling: &mut Filling<'_>, headers: &mut HeaderMap) {
         if self.0.is_empty() {
             return;
@@ -76,12 +76,12 @@ impl Cookies {
             line.push('=');
             for part in text.parts() {
                 match part {
-                    Part::Plain(plain) => line.push_str(plain),
-                    Part::Secret(secret) => {
+                    TextPart::Plain(plain) => line.push_str(plain),
+                    TextPart::Secret(secret) => {
                         is_sensitive = true;
                         line.push_str(&filling.secret(secret));
                     }
-                    Part::Variable(variable) => {
+                    TextPart::Variable(variable) => {
                         let value = filling.text_of(variable, &NEEDED_IN_TEXT);
                         line.extend(utf8_percent_encode(&value, VALUE));
                     }
@@ -99,15 +99,15 @@ impl Cookies {
     }
 }
 
-/// Whether a cookie may be called so: a token, as the standard has it.
+/// Returns true if the text is a valid cookie name: a token as in RFC 6265.
 pub(crate) fn is_name(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(is_part)
 }
 
-fn is_sendable(part: &Part) -> bool {
+fn is_sendable(part: &TextPart) -> bool {
     match part {
-        Part::Plain(plain) => !plain.contains(';') && HeaderValue::from_bytes(plain.as_bytes()).is_ok(),
-        Part::Variable(_) | Part::Secret(_) => true,
+        TextPart::Plain(plain) => !plain.contains(';') && HeaderValue::from_bytes(plain.as_bytes()).is_ok(),
+        TextPart::Variable(_) | TextPart::Secret(_) => true,
     }
 }

@@ -1,6 +1,7 @@
-//! Files in bodies: `artifact://ID` where bytes are sent stands for the file that is kept under that id.
+//! Files in bodies: `artifact://ID` in a binary or multipart body is replaced by the stored artifact.
 //!
-//! They are read before a request is put together, for whoever calls; nothing is fetched over the network.
+//! Artifacts are read before the request is built, with the caller's permissions; nothing is fetched over the
+//! network.
 
 use haft_core::artifact::{ArtifactBytes, ArtifactRef, SCHEME};
 use haft_core::{CallContext, CallError};
@@ -8,15 +9,15 @@ use serde_json::Value;
 
 use crate::config::BodyType;
 
-/// All files of one request together.
+/// Maximum total size of the files in one request.
 const LARGEST: u64 = 64 << 20;
 
-/// The files that a body names, by the text that names each.
+/// The files that a body refers to, by reference text.
 #[derive(Default)]
 pub(crate) struct Files(Vec<(String, ArtifactBytes)>);
 
 impl Files {
-    /// Reads all files that a body names.
+    /// Reads all files that a body refers to.
     pub(crate) async fn of(body: &Value, kind: BodyType, context: &CallContext) -> Result<Self, CallError> {
         let mut files = Self::default();
         let mut room = LARGEST;
@@ -31,7 +32,7 @@ impl Files {
         Ok(files)
     }
 
-    /// The file that a value is, if it is one.
+    /// The file that a value refers to, if any.
     pub(crate) fn of_value(&self, value: &Value) -> Option<&ArtifactBytes> {
         value.as_str().and_then(|text| self.get(text))
     }
@@ -41,7 +42,7 @@ impl Files {
     }
 }
 
-/// Whether bodies of this kind may hold files.
+/// Returns true if bodies of this type may contain files.
 pub(crate) fn may_stand_in(kind: BodyType) -> bool {
     match kind {
         BodyType::Binary | BodyType::Multipart => true,
@@ -49,7 +50,7 @@ pub(crate) fn may_stand_in(kind: BodyType) -> bool {
     }
 }
 
-/// Texts that stand where a file may, and look as if they named one.
+/// Texts at positions where files are allowed, which look like file references.
 pub(crate) fn named(body: &Value, kind: BodyType) -> Vec<&str> {
     let values: Vec<&Value> = match kind {
         BodyType::Binary => vec![body],
@@ -62,7 +63,7 @@ pub(crate) fn named(body: &Value, kind: BodyType) -> Vec<&str> {
     values.into_iter().filter_map(Value::as_str).filter(|text| text.starts_with(SCHEME)).collect()
 }
 
-/// What the parts of a field hold.
+/// The contents of the parts of a field.
 fn parts(field: &Value) -> Vec<&Value> {
     match field.as_array() {
         Some(items) => items.iter().filter_map(content).collect(),
@@ -70,7 +71,7 @@ fn parts(field: &Value) -> Vec<&Value> {
     }
 }
 
-/// What a part holds: of a file that is given by its name, what stands for its content.
+/// The content of a part; for an object with `filename`, its `content`.
 fn content(part: &Value) -> Option<&Value> {
     match part.as_object() {
         Some(file) => file.get("content").filter(|_| file.contains_key("filename")),
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_looked_for_where_bytes_are_sent() {
+    fn file_references_are_found_only_in_binary_and_multipart_bodies() {
         let cases = [
             (json!("artifact://a"), BodyType::Binary, vec!["artifact://a"]),
             (json!("see artifact://a"), BodyType::Binary, vec![]),

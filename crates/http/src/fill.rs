@@ -1,8 +1,8 @@
-//! Filling in: the values of one call, put where a template names them, in one pass.
+//! Filling templates: replaces variables and secrets with the values of one call, in a single pass.
 
 use std::borrow::Cow;
 
-use haft_core::text::{Part, Text, Variable};
+use haft_core::text::{Text, TextPart, Variable};
 use haft_core::{CallContext, CallError, Message, SecretRef, Violation};
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -11,61 +11,61 @@ use crate::markers::Markers;
 
 haft_core::templates! {
     NEEDED_IN_PATH = "http.neededInPath",
-        "is required: the path of the URL holds it",
+        "is required: the URL path uses it",
         "必填：URL 路径中用到了它";
     NEEDED_IN_TEXT = "http.neededInText",
         "is required: it is part of a longer text",
         "必填：它是一段文本的一部分";
     EMPTY_IN_PATH = "http.emptyInPath",
-        "must not be empty: the path of the URL would be another",
+        "must not be empty: it would change the URL path",
         "不能为空：否则 URL 路径会改变";
     DOTS_IN_PATH = "http.dotsInPath",
         "must not be . or .. in the path of a URL",
         "在 URL 路径中不能是 . 或 ..";
     CONTROL_IN_HEADER = "http.controlInHeader",
-        "holds a control character, which a header cannot",
+        "contains a control character, which is not allowed in a header",
         "含有控制字符，不能放入请求头";
 }
 
-/// The values of one call, and what was wrong with them so far.
+/// The values of one call, and the violations found while filling templates.
 pub(crate) struct Filling<'a> {
     arguments: &'a Value,
     context: &'a CallContext,
-    secrets: InPlaceOfSecrets<'a>,
+    secrets: SecretForm<'a>,
     violations: Vec<Violation>,
 }
 
-/// What stands where a secret belongs.
+/// How a secret is written into the request.
 #[derive(Clone, Copy)]
-enum InPlaceOfSecrets<'a> {
-    /// Their values, in a call.
+enum SecretForm<'a> {
+    /// Its value, in a call.
     Values,
-    /// Their names, in a dry run.
+    /// Its name, in a dry run.
     Names,
-    /// What is found again, in a command.
+    /// A marker that is located again later, in a cURL command.
     Markers(&'a Markers),
 }
 
 impl<'a> Filling<'a> {
     pub(crate) fn to_send(arguments: &'a Value, context: &'a CallContext) -> Self {
-        Self { arguments, context, secrets: InPlaceOfSecrets::Values, violations: Vec::new() }
+        Self { arguments, context, secrets: SecretForm::Values, violations: Vec::new() }
     }
 
     pub(crate) fn to_show(arguments: &'a Value, context: &'a CallContext) -> Self {
-        Self { arguments, context, secrets: InPlaceOfSecrets::Names, violations: Vec::new() }
+        Self { arguments, context, secrets: SecretForm::Names, violations: Vec::new() }
     }
 
     pub(crate) fn to_copy(arguments: &'a Value, context: &'a CallContext, markers: &'a Markers) -> Self {
-        Self { arguments, context, secrets: InPlaceOfSecrets::Markers(markers), violations: Vec::new() }
+        Self { arguments, context, secrets: SecretForm::Markers(markers), violations: Vec::new() }
     }
 
     pub(crate) fn shows_names(&self) -> bool {
-        matches!(self.secrets, InPlaceOfSecrets::Names)
+        matches!(self.secrets, SecretForm::Names)
     }
 
-    /// Somebody will see it: a credential that is written out must not stand in it.
+    /// Returns true if a person will see the result: literal credentials must not appear in it.
     pub(crate) fn is_seen(&self) -> bool {
-        !matches!(self.secrets, InPlaceOfSecrets::Values)
+        !matches!(self.secrets, SecretForm::Values)
     }
 
     pub(crate) fn arguments(&self) -> &'a Value {
@@ -76,17 +76,17 @@ impl<'a> Filling<'a> {
         self.context
     }
 
-    /// The value of a variable. Null is one.
+    /// The value of a variable. Null counts as a value.
     pub(crate) fn value(&self, variable: &Variable) -> Option<Cow<'a, Value>> {
         if variable.is_reserved() {
-            // Whoever only looks is shown the name: an address that is given out is of use once.
+            // Callback addresses are single-use, so a dry run shows the placeholder.
             let callback = if self.is_seen() { Some("{{callbackUrl}}") } else { self.context.callback_url() };
             return variable.of_call(self.context.call_id(), callback).map(Cow::Owned);
         }
         variable.find(self.arguments).map(Cow::Borrowed)
     }
 
-    /// The text of a variable inside a longer text; what is absent is told and nothing stands for it.
+    /// The text of a variable inside a longer text. An absent variable is a violation and becomes empty.
     pub(crate) fn text_of(
         &mut self,
         variable: &Variable,
@@ -102,27 +102,27 @@ impl<'a> Filling<'a> {
         Cow::Borrowed("")
     }
 
-    /// The value of a secret, or what stands for it.
+    /// The secret's value, name or marker, as `secrets` specifies.
     pub(crate) fn secret(&self, secret: &SecretRef) -> String {
         match self.secrets {
-            InPlaceOfSecrets::Names => secret.to_string(),
-            InPlaceOfSecrets::Markers(markers) => markers.marker(secret),
-            // The engine has revealed every secret the tool named, or not begun the call.
-            InPlaceOfSecrets::Values => {
+            SecretForm::Names => secret.to_string(),
+            SecretForm::Markers(markers) => markers.marker(secret),
+            // The engine reveals all secrets of a tool before it starts the call.
+            SecretForm::Values => {
                 let value = self.context.secret(secret);
                 value.map(|value| value.expose_secret().trim().to_owned()).unwrap_or_default()
             }
         }
     }
 
-    /// A text with everything filled in as it is.
+    /// Fills in a text without encoding.
     pub(crate) fn text(&mut self, text: &Text) -> String {
         let mut filled = String::new();
         for part in text.parts() {
             match part {
-                Part::Plain(plain) => filled.push_str(plain),
-                Part::Variable(variable) => filled.push_str(&self.text_of(variable, &NEEDED_IN_TEXT)),
-                Part::Secret(secret) => filled.push_str(&self.secret(secret)),
+                TextPart::Plain(plain) => filled.push_str(plain),
+                TextPart::Variable(variable) => filled.push_str(&self.text_of(variable, &NEEDED_IN_TEXT)),
+                TextPart::Secret(secret) => filled.push_str(&self.secret(secret)),
             }
         }
         filled
@@ -139,18 +139,18 @@ impl<'a> Filling<'a> {
         self.violations.push(violation);
     }
 
-    /// The first variable that has no value.
+    /// The path of the first violation: the variable that has no value.
     pub(crate) fn first_wrong(&self) -> Option<&str> {
         self.violations.first().map(|violation| violation.path.as_str())
     }
 
-    /// Nothing is sent when anything was wrong.
+    /// Returns an error if there were violations, so that nothing is sent.
     pub(crate) fn check(&self) -> Result<(), CallError> {
         if self.violations.is_empty() { Ok(()) } else { Err(CallError::invalid(self.violations.clone())) }
     }
 }
 
-/// A value as text: strings as they are, the rest as JSON.
+/// A value as text: strings unchanged, everything else as JSON.
 pub(crate) fn as_text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),

@@ -1,6 +1,6 @@
-//! The generic form: under one base URL the model gives path, method and body itself.
+//! The generic form: below a fixed base URL, the model supplies path, method and body.
 //!
-//! Whatever it gives, the request stays within the base's origin and path.
+//! The request never leaves the origin and path of the base URL.
 
 use haft_core::text::Variable;
 use haft_core::{Message, Violation};
@@ -20,13 +20,13 @@ haft_core::templates! {
         "必须是 {base} 之下的路径，例如 /items?limit=5，且不含 . 或 ..";
 }
 
-/// What a model may do.
+/// Methods that a model may use.
 pub(crate) const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"];
 
-/// Arguments that the form itself has.
-const OWN: [&str; 3] = ["url", "method", "body"];
+/// Arguments of the form itself.
+const FORM_ARGUMENTS: [&str; 3] = ["url", "method", "body"];
 
-/// What a request may not leave.
+/// The URL that requests must stay below.
 #[derive(Debug, Clone)]
 pub(crate) struct BaseUrl {
     /// Its path ends with a slash.
@@ -53,28 +53,29 @@ impl BaseUrl {
         &self.url
     }
 
-    /// The schema of its arguments.
+    /// The schema of the arguments.
     pub(crate) fn schema<'a>(variables: impl Iterator<Item = &'a Variable>) -> Value {
         let mut schema = json!({
             "type": "object",
             "properties": {
-                "url": {"type": "string", "description": "Path under the base URL, with a query where one is needed, such as /items?limit=5."},
+                "url": {"type": "string", "description": "Path under the base URL, optionally with a query, such as /items?limit=5."},
                 "method": {"type": "string", "enum": METHODS},
                 "body": {"description": "What to send with POST, PUT or PATCH."},
             },
             "required": ["url", "method"],
             "additionalProperties": false,
         });
-        // Headers and query may have variables of their own.
+        // Headers and query may contain further variables.
         if let (Value::Object(properties), Value::Object(others)) =
             (&mut schema["properties"], schema::properties(variables))
         {
-            properties.extend(others.into_iter().filter(|(name, _)| !OWN.contains(&name.as_str())));
+            properties
+                .extend(others.into_iter().filter(|(name, _)| !FORM_ARGUMENTS.contains(&name.as_str())));
         }
         schema
     }
 
-    /// Path and query for what a model gave.
+    /// The path and query that the model supplied.
     pub(crate) fn fill(&self, filling: &mut Filling<'_>) -> String {
         let given = filling.arguments().get("url").and_then(Value::as_str).unwrap_or_default();
         let Some(url) = self.under(given) else {
@@ -89,7 +90,7 @@ impl BaseUrl {
     }
 
     fn under(&self, given: &str) -> Option<Url> {
-        // The same path with the base in front of it is no other.
+        // An absolute URL that starts with the base is accepted as a path.
         let path = given.strip_prefix(self.url.as_str()).unwrap_or(given);
         let path = path.strip_prefix('/').unwrap_or(path);
         let odd = |character: char| character.is_control() || matches!(character, '\\' | '#');
@@ -97,7 +98,7 @@ impl BaseUrl {
             return None;
         }
         let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-        // An address elsewhere is no path, and whoever gives one means it.
+        // A URL in the path, or a step upward, would leave the base.
         if path.contains(":/") || steps_up(path) {
             return None;
         }
@@ -109,19 +110,19 @@ impl BaseUrl {
     }
 }
 
-/// Some servers take what stands behind a semicolon for parameters of the step before it.
+/// Returns true for `.` and `..`. Some servers treat the text after `;` as parameters of the segment.
 pub(crate) fn is_step(step: &str) -> bool {
     matches!(step.split(';').next(), Some("." | ".."))
 }
 
-/// Whether any reader, decoding as often as it likes, would find a step to somewhere else.
+/// Returns true if the path contains a step upward, under any number of percent-decodings.
 fn steps_up(path: &str) -> bool {
     let mut path = path.to_owned();
     for _ in 0..4 {
         if path.contains(char::is_control) || path.split(['/', '\\']).any(is_step) {
             return true;
         }
-        // Bytes that are no text may be an odd way of writing a dot.
+        // Invalid UTF-8 may be an overlong encoding of a dot.
         let Ok(decoded) = percent_decode_str(&path).decode_utf8() else { return true };
         let decoded = decoded.into_owned();
         if decoded == path {
@@ -129,6 +130,6 @@ fn steps_up(path: &str) -> bool {
         }
         path = decoded;
     }
-    // Encoded again and again: nobody honest writes that.
+    // Repeated encoding has no legitimate use.
     true
 }

@@ -1,6 +1,6 @@
-//! The headers of a tool: names are fixed, values may hold variables and secrets.
+//! Headers of a tool: fixed names; values may contain variables and secrets.
 
-use haft_core::text::{Part, Text, Variable};
+use haft_core::text::{Text, TextPart, Variable};
 use haft_core::{Message, SecretRef, Violation};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
@@ -19,11 +19,11 @@ haft_core::templates! {
         "is given twice, in different spellings",
         "以不同写法给出了两次";
     BAD_VALUE = "http.badHeaderValue",
-        "holds a character that a header cannot",
+        "contains a character that is not allowed in a header",
         "含有请求头不允许的字符";
 }
 
-/// What belongs to one connection, or would make the request another one.
+/// Headers that belong to one connection, or would change the meaning of the request.
 pub(crate) const NOT_CONFIGURABLE: [&str; 13] = [
     "connection",
     "content-length",
@@ -40,7 +40,7 @@ pub(crate) const NOT_CONFIGURABLE: [&str; 13] = [
     "upgrade",
 ];
 
-/// Configured headers, in their order.
+/// Configured headers, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Headers(Vec<Header>);
 
@@ -48,7 +48,7 @@ pub(crate) struct Headers(Vec<Header>);
 struct Header {
     name: HeaderName,
     text: Text,
-    /// Of a text in which nothing has to be filled in.
+    /// The value, if the text has no placeholders.
     fixed: Option<HeaderValue>,
 }
 
@@ -85,7 +85,7 @@ impl Headers {
         self.0.iter().any(|known| known.name == *name)
     }
 
-    /// Whether a header is written out as a whole.
+    /// Returns true if the header's whole value is literal.
     pub(crate) fn is_fixed(&self, name: &HeaderName) -> bool {
         self.0.iter().any(|known| known.name == *name && known.fixed.is_some())
     }
@@ -102,7 +102,7 @@ impl Headers {
         self.0.iter().flat_map(|header| header.text.secrets())
     }
 
-    /// A header with only one variable is left out where that is absent.
+    /// Fills in all headers. A header that is a single variable without a value is omitted.
     pub(crate) fn fill(&self, filling: &mut Filling<'_>) -> HeaderMap {
         let mut headers = HeaderMap::with_capacity(self.0.len() + 6);
         for Header { name, text, fixed } in &self.0 {
@@ -123,14 +123,14 @@ impl Headers {
     }
 }
 
-/// One value, with what cannot stand in a header told at the variable it came from.
+/// Fills in one value. A character that headers do not allow is reported at its variable.
 pub(crate) fn fill(name: &HeaderName, text: &Text, filling: &mut Filling<'_>) -> Option<HeaderValue> {
     let mut filled = String::new();
     for part in text.parts() {
         match part {
-            Part::Plain(plain) => filled.push_str(plain),
-            Part::Secret(secret) => filled.push_str(&filling.secret(secret)),
-            Part::Variable(variable) => {
+            TextPart::Plain(plain) => filled.push_str(plain),
+            TextPart::Secret(secret) => filled.push_str(&filling.secret(secret)),
+            TextPart::Variable(variable) => {
                 let value = filling.text_of(variable, &NEEDED_IN_TEXT);
                 if value.contains(char::is_control) {
                     filling.wrong(variable, &CONTROL_IN_HEADER);
@@ -148,33 +148,33 @@ pub(crate) fn fill(name: &HeaderName, text: &Text, filling: &mut Filling<'_>) ->
     Some(value)
 }
 
-fn is_sendable(part: &Part) -> bool {
+fn is_sendable(part: &TextPart) -> bool {
     match part {
-        Part::Plain(plain) => HeaderValue::from_bytes(plain.as_bytes()).is_ok(),
-        Part::Variable(_) | Part::Secret(_) => true,
+        TextPart::Plain(plain) => HeaderValue::from_bytes(plain.as_bytes()).is_ok(),
+        TextPart::Variable(_) | TextPart::Secret(_) => true,
     }
 }
 
-/// The scheme of a credential and what stands behind it: `Bearer` and the token.
+/// Splits a credential into scheme and value: `Bearer` and the token.
 pub(crate) fn after_scheme(text: &str) -> Option<(&str, &str)> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     let is_word = |text: &str| !text.is_empty() && text.bytes().all(is_part);
     text.split_once(' ').filter(|(scheme, credential)| is_word(scheme) && !credential.trim().is_empty())
 }
 
-/// What an upstream may echo of a credential that is written out: without its scheme, and each cookie's value.
+/// The parts of a literal credential that an upstream may echo: without scheme, and the value of each cookie.
 pub(crate) fn credentials(text: &str) -> Vec<String> {
     let whole = after_scheme(text).map_or(text, |(_, credential)| credential);
     let values = text.split(';').filter_map(|pair| Some(pair.split_once('=')?.1.trim()));
     [whole].into_iter().chain(values).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// Whether a header or a field by this name usually holds a credential.
+/// Returns true if a header or field with this name usually contains a credential.
 pub(crate) fn is_credential(name: &str) -> bool {
     const EXACTLY: [&str; 4] = ["authorization", "cookie", "sig", "appid"];
     const WITHIN: [&str; 5] = ["token", "secret", "password", "passwd", "credential"];
     let name: String = name.to_ascii_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
-    // The one key that everybody may see.
+    // An idempotency key is not a credential.
     if name == "idempotencykey" {
         return false;
     }
@@ -183,7 +183,8 @@ pub(crate) fn is_credential(name: &str) -> bool {
         || ["key", "auth", "signature"].iter().any(|end| name.ends_with(end))
 }
 
-/// Whether a configured header tells no credential, so that everybody in the space may see it. In doubt it does not.
+/// Returns true if a configured header certainly contains no credential, so that all members of the space may
+/// see it.
 pub fn is_harmless_header(name: &str, value: &str) -> bool {
     const STANDARD: [&str; 16] = [
         "accept",
@@ -209,14 +210,14 @@ pub fn is_harmless_header(name: &str, value: &str) -> bool {
     if is_credential(name) {
         return false;
     }
-    // Arguments and secrets are shown by name; the text beside them must be harmless.
+    // Arguments and secrets are shown by name; the literal text next to them must be harmless.
     let Ok(text) = Text::parse(value) else { return false };
     let is_harmless = |plain: &str| {
         plain.len() <= 40 && !is_issued(plain.trim()) && (!looks_secret(plain) || is_date_or_version(plain))
     };
     text.parts().iter().all(|part| match part {
-        Part::Plain(plain) => is_harmless(plain),
-        Part::Variable(_) | Part::Secret(_) => true,
+        TextPart::Plain(plain) => is_harmless(plain),
+        TextPart::Variable(_) | TextPart::Secret(_) => true,
     })
 }
 
@@ -228,7 +229,7 @@ fn is_date_or_version(text: &str) -> bool {
     text.len() <= 10 && parts.clone().count() >= 3 && parts.all(is_number)
 }
 
-/// Whether the value of such a field is more than a word: `sortKey: name` must not hide every name.
+/// Returns true if a value looks like a credential and not like a word: `sortKey: name` is not masked.
 pub(crate) fn looks_secret(text: &str) -> bool {
     text.len() >= 8
         && !text.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-' | b' '))

@@ -1,4 +1,4 @@
-//! JSON from an upstream: read leniently, within a budget of memory, and without rounding integers.
+//! Lenient JSON parsing of upstream responses, within a memory budget and without rounding integers.
 
 use std::cell::Cell;
 use std::fmt;
@@ -6,19 +6,19 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// What a value takes by itself, and what the first item of a list or field of an object adds.
+/// Memory of a value, and the extra cost of the first item of a list or field of an object.
 const VALUE: usize = size_of::<Value>();
 const LIST: usize = 4 * VALUE;
 const OBJECT: usize = 4 * (VALUE + size_of::<String>() + 8) + 64;
 
-/// Why a text was not read.
+/// The reason why a text was not parsed.
 pub(crate) enum Unread {
     NotJson,
-    /// It is JSON, of so many small values that it would fill the memory.
+    /// JSON whose values would exceed the memory budget.
     TooLarge,
 }
 
-/// Reads a document into so many bytes of memory, about.
+/// Parses a document within an approximate memory budget in bytes.
 pub(crate) fn parse(text: &str, memory: usize) -> Result<Value, Unread> {
     let budget =
         Budget { left: Cell::new(memory), is_spent: Cell::new(false), is_doubtful: Cell::new(false) };
@@ -26,7 +26,7 @@ pub(crate) fn parse(text: &str, memory: usize) -> Result<Value, Unread> {
     if !budget.is_doubtful.get() {
         return Ok(value);
     }
-    // A whole number came as a float: integers past 64 bits do, and are kept as text.
+    // A whole number was parsed as a float: integers beyond 64 bits are kept as text instead.
     let Some(quoted) = with_large_integers_quoted(text) else { return Ok(value) };
     drop(value);
     budget.left.set(memory);
@@ -127,7 +127,7 @@ impl<'de> Visitor<'de> for &Budget {
     }
 }
 
-/// The document with integers that 64 bits cannot hold as texts; nothing when it has none.
+/// Quotes integers that do not fit into 64 bits. Returns `None` if the document has none.
 fn with_large_integers_quoted(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut quoted = String::new();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn many_small_values_are_too_large_long_before_the_memory_is_full() {
+    fn many_small_values_exceed_the_memory_budget() {
         let lists = format!("[{}[0]]", "[0],".repeat(260_000));
         assert!(lists.len() < 1 << 20 && matches!(parse(&lists, 64 << 20), Err(Unread::TooLarge)));
         let numbers = format!("[{}1]", "1,".repeat(500_000));

@@ -1,4 +1,4 @@
-//! The kind itself: reads a `config` once and gives what runs many times.
+//! The `http` kind: parses a `config` once and prepares a tool that runs many times.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::auth::Auth;
 use crate::body::{self, JsonTemplate};
 use crate::config::Config;
 use crate::cookies::Cookies;
+use crate::deferred::DeferredResult;
 use crate::generic::BaseUrl;
 use crate::headers::Headers;
-use crate::later::Later;
 use crate::query::{Brackets, encode};
-use crate::request::{QueryField, RequestTemplate, Rest, Target};
+use crate::request::{QueryField, RequestTemplate, Target, UnusedArguments};
 use crate::response::Shape;
 use crate::tool::HttpTool;
 use crate::url::{NOT_ABSOLUTE, UrlTemplate};
@@ -30,17 +30,17 @@ haft_core::templates! {
         "{entry} is not a host; write names such as api.example.com, *.example.com or api.example.com:8443",
         "{entry} 不是主机；请写成 api.example.com、*.example.com 或 api.example.com:8443";
     NOT_ALLOWED = "http.ownHostNotAllowed",
-        "does not hold {host}, the host of the tool's own url, so that no call could work; add it",
+        "does not include {host}, the host of the tool's url, so every call would fail; add it",
         "不包含 {host}（工具自身 url 的主机），任何调用都无法成功；请加上它";
     POLL_NOT_ALLOWED = "http.pollHostNotAllowed",
-        "is at {host}, which security.allowedDomains does not hold, so that no poll could work; list it there beside the host of the tool's own url",
+        "is at {host}, which security.allowedDomains does not include, so every poll would fail; add it there, together with the host of the tool's url",
         "位于 {host}，而 security.allowedDomains 不包含该主机，任何轮询都无法成功；请将它与工具自身 url 的主机一并列入";
     TOO_WIDE = "http.domainTooWide",
-        "opens nearly every host, which only an admin may do",
+        "allows nearly every host, which only an admin may configure",
         "几乎开放了所有主机，仅管理员可以这样设置";
 }
 
-/// Tools that are HTTP requests. Everything they send goes through one egress guard.
+/// The kind of tools that send HTTP requests. All requests pass through one egress guard.
 #[derive(Clone)]
 pub struct HttpKind {
     egress: Egress,
@@ -68,22 +68,22 @@ impl Kind for HttpKind {
     }
 }
 
-/// All that is wrong with a config, found without making a tool of it.
+/// All violations of a config, without preparing a tool.
 pub(crate) fn check(config: &Map<String, Value>) -> Vec<Violation> {
     let checked = Config::parse(config).and_then(|config| checked(&config).map(|_| ()));
     checked.err().unwrap_or_default()
 }
 
-/// What a tool is made of.
+/// The parsed parts of a tool.
 struct Checked {
     request: RequestTemplate,
     to: Destination,
     hosts: Hosts,
     shape: Shape,
-    later: Option<Later>,
+    later: Option<DeferredResult>,
 }
 
-/// The same, when nothing is wrong with it.
+/// Parses all parts of a config, or returns its violations.
 fn checked(config: &Config) -> Result<Checked, Vec<Violation>> {
     let mut violations = Vec::new();
     let request = request(config, &mut violations);
@@ -94,13 +94,13 @@ fn checked(config: &Config) -> Result<Checked, Vec<Violation>> {
         Target::Template { url, .. } => url.origin(),
         Target::Generic(base) => base.url(),
     };
-    // Scheme and user name were looked at when the URL was read.
+    // The URL parser has already checked scheme and user name.
     let Ok(to) = Destination::of(origin) else {
         violations.push(Violation::new("url", Message::new(&NOT_ABSOLUTE)));
         return Err(violations);
     };
     let uses_callback = request.variables().any(|variable| variable.name == CALLBACK_URL);
-    let later = Later::parse(config, uses_callback, &mut violations);
+    let later = DeferredResult::parse(config, uses_callback, &mut violations);
     if violations.is_empty() { Ok(Checked { request, to, hosts, shape, later }) } else { Err(violations) }
 }
 
@@ -110,7 +110,7 @@ fn prepare(config: &Config, egress: Egress) -> Result<HttpTool, Vec<Violation>> 
         Target::Template { url, method } => {
             (url.origin(), ToolPolicy::new(url.origin(), hosts), of_method(method))
         }
-        // Its method is not known before a call; it may be any.
+        // The method is unknown before the call, so the strictest effect applies.
         Target::Generic(base) => {
             (base.url(), ToolPolicy::new(base.url(), hosts).within(base.url().clone()), Effect::Write)
         }
@@ -149,10 +149,10 @@ fn request(config: &Config, violations: &mut Vec<Violation>) -> Option<RequestTe
     let target = target?;
     let rest = match (&target, &query, &body) {
         (Target::Template { method, .. }, None, None) => match *method {
-            Method::GET | Method::HEAD | Method::DELETE => Rest::Query,
-            _ => Rest::Body,
+            Method::GET | Method::HEAD | Method::DELETE => UnusedArguments::Query,
+            _ => UnusedArguments::Body,
         },
-        (Target::Template { .. } | Target::Generic(_), ..) => Rest::Nowhere,
+        (Target::Template { .. } | Target::Generic(_), ..) => UnusedArguments::Nowhere,
     };
     let query = query.unwrap_or_default();
     let body_type = config.body_type;
@@ -170,14 +170,14 @@ fn target(config: &Config, violations: &mut Vec<Violation>) -> Option<Target> {
         None => None,
     };
     let Some(url) = &config.url else { return base.map(Target::Generic) };
-    // A base beside a path is only another way of writing one URL.
+    // A base with a path is equivalent to one full URL.
     let base = config.base_url.as_deref().unwrap_or_default().trim_end_matches('/');
     let url = UrlTemplate::parse(&format!("{base}{url}")).map_err(|message| at("url", message)).ok()?;
     let method = Method::from_bytes(config.method().as_bytes()).unwrap_or(Method::GET);
     Some(Target::Template { url, method })
 }
 
-/// Nothing where the config has none.
+/// The query template. Returns `None` if the config has no query.
 fn query(config: &Config, brackets: &Brackets, violations: &mut Vec<Violation>) -> Option<Vec<QueryField>> {
     let (name, fields) = match &config.params {
         Some(params) if config.params_are_query() => ("params", params),
@@ -186,7 +186,7 @@ fn query(config: &Config, brackets: &Brackets, violations: &mut Vec<Violation>) 
     let fields = JsonTemplate::parse_fields(fields, name, violations);
     let field = |(name, value): (String, JsonTemplate)| QueryField {
         encoded_name: encode(&name),
-        is_bracketed: brackets.hold(&name),
+        is_bracketed: brackets.contains(&name),
         name,
         value,
     };
@@ -215,19 +215,19 @@ fn hosts(config: &Config, violations: &mut Vec<Violation>) -> Hosts {
     })
 }
 
-/// Hosts that calls of the tool need and `allowedDomains` does not hold.
-fn not_allowed(origin: &Url, allowed: &Hosts, later: Option<&Later>) -> Vec<Violation> {
+/// Violations for hosts that the tool needs, but `allowedDomains` does not include.
+fn not_allowed(origin: &Url, allowed: &Hosts, later: Option<&DeferredResult>) -> Vec<Violation> {
     let violation = |url: &Url, path: &str, template| {
         let message = Message::new(template).with("host", url.host_str().unwrap_or_default());
         (!allowed.cover(url)).then(|| Violation::new(path, message))
     };
     let own = violation(origin, "security.allowedDomains", &NOT_ALLOWED);
-    let polled = later.and_then(Later::poll_origin).filter(|url| url.host() != origin.host());
+    let polled = later.and_then(DeferredResult::poll_origin).filter(|url| url.host() != origin.host());
     let polled = polled.and_then(|url| violation(url, "poll.url", &POLL_NOT_ALLOWED));
     own.into_iter().chain(polled).collect()
 }
 
-/// Lists that open nearly every host are an admin's to give.
+/// Violations for lists that only an admin may save because they allow nearly every host.
 fn too_wide(hosts: &Hosts) -> Vec<Violation> {
     let violation = |at| Violation::new(format!("security.allowedDomains.{at}"), Message::new(&TOO_WIDE));
     hosts.too_wide().map(violation).collect()

@@ -1,13 +1,14 @@
-//! HTTP tools without code: a templated request, described by `config`, becomes a tool.
+//! The `http` kind: tools defined by a templated HTTP request in `config`, without code.
 //!
-//! What is sent is built here and what comes back is read here. Connections,
-//! addresses and redirects belong to the egress guard, retries and deadlines to the engine.
+//! This crate builds requests and interprets responses. Connections, addresses and redirects belong to the
+//! egress guard; retries and deadlines belong to the engine.
 
 mod auth;
 mod body;
 mod config;
 mod cookies;
 mod curl;
+mod deferred;
 mod files;
 mod fill;
 mod generic;
@@ -15,7 +16,6 @@ mod headers;
 pub mod import;
 mod json;
 mod kind;
-mod later;
 mod lift;
 mod markers;
 mod multipart;
@@ -32,7 +32,7 @@ pub use headers::is_harmless_header;
 pub use kind::HttpKind;
 pub use lift::lift_credentials;
 
-/// Every message of this crate.
+/// All message templates of this crate.
 pub fn all_templates() -> Vec<&'static haft_core::Template> {
     [
         auth::TEMPLATES,
@@ -55,6 +55,6 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
     .flatten()
     .copied()
     .chain(import::all_templates())
-    .chain(later::all_templates())
+    .chain(deferred::all_templates())
     .collect()
 }

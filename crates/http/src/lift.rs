@@ -1,4 +1,4 @@
-//! Credentials that stand in a definition as they are: taken out when it is saved, a secret's name in their place.
+//! Lifting literal credentials out of a definition: saving replaces each with a reference to a new secret.
 
 use haft_core::mask::MASKED;
 use haft_core::secret::{SCHEME, SecretOwner};
@@ -10,24 +10,25 @@ use serde_json::{Map, Value};
 
 use crate::headers::{after_scheme, is_credential};
 
-/// Fields of `auth` that hold a credential.
+/// Fields of `auth` that contain a credential.
 const OF_AUTH: [&str; 4] = ["token", "password", "value", "clientSecret"];
 
 const HEADERS: &str = "headers";
 
-/// Where credentials stand in a config, and which fields there hold one.
+/// Returns true if the field with this name contains a credential.
 type IsCredential = fn(&str) -> bool;
 
-const PLACES: [(&str, IsCredential); 3] =
+const CREDENTIAL_FIELDS: [(&str, IsCredential); 3] =
     [(HEADERS, is_credential), ("cookies", is_cookie), ("auth", is_of_auth)];
 
-/// The longest name of a secret, and of its end.
+/// Maximum length of a secret's name, and of the field's part in it.
 const LONGEST: usize = 64;
 const LONGEST_END: usize = 24;
 
-/// Takes literal credentials out of headers, cookies and auth, and gives their values with the names they have
-/// now: free ones, or those that the version before has at the same place. A mask stands for what that version
-/// has there; the error names the places where there is nothing.
+/// Replaces literal credentials in headers, cookies and auth by references to secrets, and returns the
+/// secrets' names and values.
+/// A name is unused, or the one that the previous version has for the same field. A mask (`***`) keeps the
+/// credential of the previous version; the error lists masked fields without one.
 pub fn lift_credentials(
     spec: &mut ToolSpec,
     before: Option<&ToolSpec>,
@@ -40,10 +41,10 @@ pub fn lift_credentials(
         lifted: Vec::new(),
         missing: Vec::new(),
     };
-    for (place, holds) in PLACES {
-        if let Some(Value::Object(fields)) = spec.config.get_mut(place) {
+    for (section, holds) in CREDENTIAL_FIELDS {
+        if let Some(Value::Object(fields)) = spec.config.get_mut(section) {
             for (name, value) in fields.iter_mut().filter(|(name, _)| holds(name)) {
-                lift.look_at(place, name, value);
+                lift.lift_field(section, name, value);
             }
         }
     }
@@ -52,38 +53,38 @@ pub fn lift_credentials(
 
 struct Lift<'a> {
     tool: String,
-    /// The config of the version before.
+    /// The config of the previous version.
     before: Option<&'a Map<String, Value>>,
     is_taken: &'a dyn Fn(&str) -> bool,
     lifted: Vec<(String, SecretString)>,
-    /// Places whose mask stands for nothing.
+    /// Masked fields without a previous credential.
     missing: Vec<String>,
 }
 
 impl<'a> Lift<'a> {
-    fn look_at(&mut self, place: &str, field: &str, value: &mut Value) {
+    fn lift_field(&mut self, section: &str, field: &str, value: &mut Value) {
         let text = match &*value {
             Value::String(text) => text.clone(),
-            // It is sent as it is written.
+            // Numbers are sent as text.
             Value::Number(number) => number.to_string(),
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return,
         };
-        // What has variables or a secret's name in it is no literal.
+        // A text with variables or secret references is not a literal.
         let is_literal = Text::parse(&text).is_ok_and(|parsed| parsed.plain().is_some());
         if !is_literal || text.trim().is_empty() {
             return;
         }
-        let (scheme, credential) = match after_scheme(&text).filter(|_| place == HEADERS) {
+        let (scheme, credential) = match after_scheme(&text).filter(|_| section == HEADERS) {
             Some((scheme, credential)) => (format!("{scheme} "), credential.trim()),
             None => (String::new(), text.trim()),
         };
-        let before = self.before_at(place, field);
+        let before = self.previous_value(section, field);
         let reference = before.and_then(reference);
         if credential == MASKED {
             match (before, reference) {
                 (Some(whole), Some(_)) if scheme.is_empty() => *value = Value::from(whole),
                 (_, Some(reference)) => *value = Value::from(format!("{scheme}{reference}")),
-                (_, None) => self.missing.push(format!("config.{place}.{field}")),
+                (_, None) => self.missing.push(format!("config.{section}.{field}")),
             }
             return;
         }
@@ -93,34 +94,34 @@ impl<'a> Lift<'a> {
         self.lifted.push((name, SecretString::from(credential.to_owned())));
     }
 
-    /// What the version before has at a place. Headers are the same in any case.
-    fn before_at(&self, place: &str, field: &str) -> Option<&'a str> {
-        let fields = self.before?.get(place)?.as_object()?;
+    /// The previous version's value of a field. Header names ignore case.
+    fn previous_value(&self, section: &str, field: &str) -> Option<&'a str> {
+        let fields = self.before?.get(section)?.as_object()?;
         let same =
             || fields.iter().find(|(name, _)| name.eq_ignore_ascii_case(field)).map(|(_, value)| value);
         fields.get(field).or_else(same)?.as_str()
     }
 
-    /// A name that nobody else has, and that is not given twice.
+    /// A name that is neither taken nor already assigned.
     fn free_name(&self, field: &str, own: Option<&str>) -> String {
-        let wanted = name_of(&self.tool, field);
+        let preferred = name_of(&self.tool, field);
         let numbered = |number: usize| {
             if number == 1 {
-                return wanted.clone();
+                return preferred.clone();
             }
             let end = format!("_{number}");
-            let start = wanted.get(..LONGEST - end.len()).unwrap_or(&wanted);
+            let start = preferred.get(..LONGEST - end.len()).unwrap_or(&preferred);
             format!("{start}{end}")
         };
         let is_free = |name: &String| {
             let is_given = self.lifted.iter().any(|(given, _)| given == name);
             !is_given && (own == Some(name.as_str()) || !(self.is_taken)(name))
         };
-        (1..).map(numbered).find(is_free).unwrap_or_else(|| wanted.clone())
+        (1..).map(numbered).find(is_free).unwrap_or_else(|| preferred.clone())
     }
 }
 
-/// The secret that a text names first.
+/// The first secret that a text refers to.
 fn reference(text: &str) -> Option<SecretRef> {
     Text::parse(text).ok()?.secrets().next().cloned()
 }
@@ -133,7 +134,7 @@ fn is_of_auth(name: &str) -> bool {
     OF_AUTH.contains(&camel_case(name).as_str())
 }
 
-/// The tool's name and what the credential is: letters, digits and `_`, no longer than a name may be.
+/// The secret's name: the tool's name and the field, in letters, digits and `_`, truncated to the limit.
 fn name_of(tool: &str, what: &str) -> String {
     let fits = |character: char| {
         if character.is_ascii_alphanumeric() { character.to_ascii_lowercase() } else { '_' }
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn literals_go_and_references_stay() {
+    fn literals_are_lifted_and_references_stay() {
         let definition = json!({
             "name": "weather", "description": "w", "url": "https://a.example/{{city}}",
             "headers": {
@@ -183,7 +184,7 @@ mod tests {
         );
         assert_eq!(spec.config["auth"]["password"], "secret://weather_password");
         let again = lift_credentials(&mut spec, None, |_| false).expect("no mask");
-        assert!(again.is_empty(), "what was lifted is lifted once");
+        assert!(again.is_empty(), "a lifted credential is not lifted again");
     }
 
     fn tool(headers: Value) -> ToolSpec {
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_free_or_the_tools_own_at_that_place() {
+    fn a_name_is_unused_or_that_of_the_previous_version() {
         let mut two = tool(json!({"X-Api-Key": "one", "X_Api_Key": "two"}));
         let lifted = lift_credentials(&mut two, None, |_| false).expect("no mask");
         assert_eq!(names(&lifted), ["shop_x_api_key", "shop_x_api_key_2"]);
@@ -214,16 +215,20 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_stands_for_what_was_there() {
+    fn a_mask_stands_for_the_previous_credential() {
         let before = tool(json!({"Authorization": "Bearer secret://mine", "X-Token": "{{token}}"}));
-        for (given, kept) in [
+        for (given, expected) in [
             ("***", "Bearer secret://mine"),
             ("Bearer ***", "Bearer secret://mine"),
             ("Token ***", "Token secret://mine"),
         ] {
             let mut spec = tool(json!({"authorization": given}));
-            assert!(lift_credentials(&mut spec, Some(&before), |_| true).expect("kept").is_empty());
-            assert_eq!(spec.config["headers"]["authorization"], kept, "{given}");
+            assert!(
+                lift_credentials(&mut spec, Some(&before), |_| true)
+                    .expect("no missing credential")
+                    .is_empty()
+            );
+            assert_eq!(spec.config["headers"]["authorization"], expected, "{given}");
         }
         for (header, before) in
             [("Authorization", None), ("X-Token", Some(&before)), ("X-Key", Some(&before))]

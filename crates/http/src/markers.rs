@@ -1,15 +1,15 @@
-//! Markers: texts that stand where secrets belong while a request is filled in, and become shell variables.
+//! Markers: placeholders for secrets while a request is filled in, later replaced by shell variables.
 //!
-//! A marker has nothing in it that any encoding changes, and nobody who gives arguments can know it.
+//! No encoding changes a marker, and arguments cannot forge one because it is random.
 
 use std::hash::{BuildHasher, RandomState};
 
 use haft_core::SecretRef;
 use haft_core::secret::SecretOwner;
-use haft_core::shell::Piece;
+use haft_core::shell::ShellPart;
 
-/// Variables that mean something to a shell, to curl or to the system already.
-const TAKEN: [&str; 33] = [
+/// Environment variables with a meaning to a shell, to curl or to the system.
+const RESERVED: [&str; 33] = [
     "ALL_PROXY",
     "CDPATH",
     "CURL_HOME",
@@ -45,14 +45,14 @@ const TAKEN: [&str; 33] = [
     "USER",
 ];
 
-/// What ends a marker: no digit, so that the first is not taken for the tenth.
+/// The end of a marker: not a digit, so that marker 1 is no prefix of marker 10.
 const END: char = 'z';
 
 /// One marker for each secret of a tool.
 pub(crate) struct Markers {
-    /// What every marker begins with.
+    /// The random prefix of all markers.
     start: String,
-    /// Each with the name of its variable.
+    /// The secrets and their variable names.
     secrets: Vec<(SecretRef, String)>,
 }
 
@@ -67,13 +67,13 @@ impl Markers {
         markers
     }
 
-    /// What stands for a secret.
+    /// The marker of a secret.
     pub(crate) fn marker(&self, secret: &SecretRef) -> String {
-        let place = self.secrets.iter().position(|(known, _)| known == secret);
-        place.map(|place| format!("{}{place}{END}", self.start)).unwrap_or_default()
+        let index = self.secrets.iter().position(|(known, _)| known == secret);
+        index.map(|index| format!("{}{index}{END}", self.start)).unwrap_or_default()
     }
 
-    /// Where the first one stands.
+    /// The offset of the first marker.
     pub(crate) fn first_in(&self, text: &str) -> Option<usize> {
         text.find(&self.start)
     }
@@ -82,22 +82,22 @@ impl Markers {
         self.first_in(text).is_some()
     }
 
-    /// A text with variables in the place of its markers.
-    pub(crate) fn pieces<'t>(&'t self, text: &'t str) -> Vec<Piece<'t>> {
+    /// Splits a text into plain pieces and variables.
+    pub(crate) fn pieces<'t>(&'t self, text: &'t str) -> Vec<ShellPart<'t>> {
         let mut pieces = Vec::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once(self.start.as_str()) {
-            let Some((place, behind)) = after.split_once(END) else { break };
-            let known = place.parse::<usize>().ok().and_then(|place| self.secrets.get(place));
+            let Some((index, after_marker)) = after.split_once(END) else { break };
+            let known = index.parse::<usize>().ok().and_then(|index| self.secrets.get(index));
             let Some((_, variable)) = known else { break };
             if !before.is_empty() {
-                pieces.push(Piece::Plain(before));
+                pieces.push(ShellPart::Plain(before));
             }
-            pieces.push(Piece::Variable(variable));
-            rest = behind;
+            pieces.push(ShellPart::Variable(variable));
+            rest = after_marker;
         }
         if !rest.is_empty() {
-            pieces.push(Piece::Plain(rest));
+            pieces.push(ShellPart::Plain(rest));
         }
         pieces
     }
@@ -107,23 +107,23 @@ impl Markers {
         self.secrets.iter().find(|(_, known)| known == variable).map(|(secret, _)| secret)
     }
 
-    /// A name for a variable that no secret has.
-    pub(crate) fn free(&self, wanted: &str) -> String {
+    /// A variable name that no secret uses.
+    pub(crate) fn free(&self, preferred: &str) -> String {
         let is_free = |name: &String| self.secret_of(name).is_none();
-        let numbered = (2..).map(|number| format!("{wanted}_{number}"));
-        let free = std::iter::once(wanted.to_owned()).chain(numbered).find(is_free);
-        free.unwrap_or_else(|| wanted.to_owned())
+        let numbered = (2..).map(|number| format!("{preferred}_{number}"));
+        let free = std::iter::once(preferred.to_owned()).chain(numbered).find(is_free);
+        free.unwrap_or_else(|| preferred.to_owned())
     }
 }
 
-/// The name of a secret as shells write names: in capitals, and never one that means something else.
+/// The variable name of a secret: in capitals, and never a reserved one.
 fn variable_name(secret: &SecretRef) -> String {
     let upper = secret.name.to_ascii_uppercase().replace('-', "_");
     let name = match secret.owner {
         SecretOwner::Space => upper,
         SecretOwner::Caller => format!("MY_{upper}"),
     };
-    if TAKEN.contains(&name.as_str()) {
+    if RESERVED.contains(&name.as_str()) {
         format!("SECRET_{name}")
     } else if name.starts_with(|first: char| first.is_ascii_digit()) {
         format!("_{name}")
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_have_names_of_their_own_that_mean_nothing_else() {
+    fn variable_names_are_unique_and_not_reserved() {
         let own = |name: &str| secret(SecretOwner::Space, name);
         let secrets = [
             own("weather_key"),
@@ -157,18 +157,23 @@ mod tests {
     }
 
     #[test]
-    fn markers_are_found_again_and_nothing_else_is_taken_for_one() {
+    fn only_own_markers_are_recognized() {
         let secrets: Vec<SecretRef> =
             (0..12).map(|number| secret(SecretOwner::Space, &format!("k{number}"))).collect();
         let markers = Markers::of(&secrets);
         let (one, eleven) = (markers.marker(&secrets[1]), markers.marker(&secrets[11]));
         let text = format!("a{one}{eleven}b");
-        let expected = [Piece::Plain("a"), Piece::Variable("K1"), Piece::Variable("K11"), Piece::Plain("b")];
+        let expected = [
+            ShellPart::Plain("a"),
+            ShellPart::Variable("K1"),
+            ShellPart::Variable("K11"),
+            ShellPart::Plain("b"),
+        ];
         assert_eq!(markers.pieces(&text), expected);
         assert_eq!((markers.first_in(&text), markers.are_in("secret0n1z")), (Some(1), false));
         let odd = format!("{}99z", markers.start);
-        assert_eq!(markers.pieces(&odd), [Piece::Plain(odd.as_str())]);
-        assert_ne!(Markers::of(&secrets).start, markers.start, "nobody can know the next");
+        assert_eq!(markers.pieces(&odd), [ShellPart::Plain(odd.as_str())]);
+        assert_ne!(Markers::of(&secrets).start, markers.start, "markers are unpredictable");
         assert!(one.bytes().all(|byte| byte.is_ascii_alphanumeric()));
     }
 }

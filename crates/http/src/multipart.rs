@@ -1,4 +1,4 @@
-//! Bodies of `multipart/form-data`: a part for each field, with files given by name and content, or by id.
+//! Encodes `multipart/form-data` bodies: one part per field; files by name and content, or by artifact id.
 
 use std::borrow::Cow;
 
@@ -14,10 +14,10 @@ use crate::files::Files;
 use crate::fill::as_text;
 use crate::query::too_long;
 
-/// All parts together; a long name in front of many items must not fill the memory.
+/// Maximum size of all parts: a long name repeated for many items must not exhaust memory.
 const LARGEST: usize = 64 << 20;
 
-/// Fields as parts; a list is a part for each of its items, null is left out.
+/// Encodes fields as parts: one per item of a list; nulls are skipped.
 pub(crate) fn encode(value: &Value, files: &Files) -> Result<(Bytes, HeaderValue), Violation> {
     let mut parts = Vec::new();
     let mut room = LARGEST;
@@ -51,23 +51,23 @@ pub(crate) fn encode(value: &Value, files: &Files) -> Result<(Bytes, HeaderValue
     Ok((body.into(), media.unwrap_or(HeaderValue::from_static("multipart/form-data"))))
 }
 
-/// One part, with its headers; `path` is where its value stands.
+/// Encodes one part with its headers; `path` is the position of its value.
 fn part(name: &str, value: &Value, path: &str, files: &Files) -> Result<Vec<u8>, Violation> {
     let file = value.as_object().filter(|file| file.contains_key("filename"));
     let (more, media, content) = match (file, files.of_value(value)) {
         (Some(file), _) => {
             let text = |field: &str| file.get(field).and_then(Value::as_str).unwrap_or_default();
-            let kept = file.get("content").and_then(|content| files.of_value(content));
+            let stored = file.get("content").and_then(|content| files.of_value(content));
             let media = Some(text("contentType")).filter(|media| is_media_type(media));
-            let media = media.or(kept.map(|kept| kept.media_type.as_str()));
-            let content = match kept {
-                Some(kept) => Cow::Borrowed(&*kept.bytes),
+            let media = media.or(stored.map(|stored| stored.media_type.as_str()));
+            let content = match stored {
+                Some(stored) => Cow::Borrowed(&*stored.bytes),
                 None => Cow::Owned(content(file, path)?),
             };
             (as_file(text("filename")), Some(media.unwrap_or(UNKNOWN_TYPE).to_owned()), content)
         }
-        (None, Some(kept)) => {
-            (as_file(&kept.name), Some(kept.media_type.clone()), Cow::Borrowed(&*kept.bytes))
+        (None, Some(stored)) => {
+            (as_file(&stored.name), Some(stored.media_type.clone()), Cow::Borrowed(&*stored.bytes))
         }
         (None, None) => {
             let media = value.is_object().then(|| "application/json".to_owned());
@@ -98,7 +98,7 @@ fn as_file(name: &str) -> String {
     format!("; filename=\"{}\"", quoted(name))
 }
 
-/// A name cannot end its quotes, nor the line it stands in.
+/// Escapes characters that would end the quoted name or its line.
 fn quoted(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }
@@ -107,7 +107,7 @@ pub(crate) fn is_media_type(text: &str) -> bool {
     text.contains('/') && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
 }
 
-/// A line that stands in none of the parts.
+/// A boundary that occurs in none of the parts.
 fn boundary(parts: &[Vec<u8>]) -> String {
     let mut seed = parts.iter().flatten().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_and_files_are_parts_and_names_stay_names() {
+    fn fields_and_files_become_parts_with_escaped_names() {
         let fields = json!({
             "title": "a\r\nb", "tags": ["x", 2], "none": null, "meta": {"k": 1},
             "file": {"filename": "a\".txt", "contentType": "text/plain", "content": "hello"},
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_files_is_a_part_for_each() {
+    fn a_list_of_files_becomes_one_part_per_file() {
         let files =
             json!({"files": [{"filename": "a", "content": "1"}, null, {"filename": "b", "base64": "Mg=="}]});
         let (body, _) = encode(&files, &Files::default()).expect("parts");

@@ -1,4 +1,7 @@
-//! OAuth 2 client credentials: one token for all calls, fetched once however many wait for it.
+//! OAuth 2 client credentials: one cached token per space, fetched once for all concurrent calls.
+//!
+//! Token refresh: `token` fetches a new one shortly before the cached one expires (`MARGIN`), or after the upstream
+//! rejected it (`forget`). Haft uses no refresh tokens.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -10,7 +13,7 @@ use futures_util::future::{BoxFuture, Shared};
 use haft_core::mask::Mask;
 use haft_core::text::Text;
 use haft_core::{CallError, ErrorKind, Message, SpaceId};
-use haft_egress::{Answer, Egress, Hosts, Limits, Policy, Request, ToolPolicy};
+use haft_egress::{Egress, EgressResponse, Hosts, Limits, Request, RequestPolicy, ToolPolicy};
 use http::header::ACCEPT;
 use http::{HeaderValue, Method};
 use secrecy::{ExposeSecret, SecretString};
@@ -26,34 +29,35 @@ haft_core::templates! {
         "must be an absolute http or https URL without user name, variables or secrets",
         "必须是完整的 http 或 https URL，不含用户名、变量或密钥";
     REFUSED = "http.tokenRefused",
-        "{host} gave no token: {status}; check the client id, the secret and the scope",
+        "{host} returned no token: {status}; check the client id, the secret and the scope",
         "{host} 未返回令牌: {status}；请检查客户端 ID、密钥和 scope";
     UNAVAILABLE = "http.tokenUnavailable",
-        "{host} gave no token: {status}",
+        "{host} returned no token: {status}",
         "{host} 未返回令牌: {status}";
     NOT_A_TOKEN = "http.notAToken",
-        "{host} answered something that is not a bearer token",
+        "The response of {host} is not a bearer token",
         "{host} 的应答不是 Bearer 令牌";
 }
 
-/// A token is renewed so long before it expires, or at half its life when that is short.
+/// A token is renewed this long before it expires, or at half its lifetime if that is shorter.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// A token that does not say how long it holds.
+/// Lifetime of a token whose issuer does not state one.
 const DEFAULT_LIFE: Duration = Duration::from_secs(3600);
 const LONGEST_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// Asking for a token may take so long, whoever waits for it.
+/// Timeout for fetching a token.
 const FETCH: Duration = Duration::from_secs(30);
 const TOKEN_BYTES: usize = 256 << 10;
 
-/// So much of an issuer's words is kept.
-const MOST_SAID: usize = 1024;
+/// Maximum length of an issuer's error texts, in bytes.
+const MAX_ERROR_TEXT: usize = 1024;
 
-/// Tokens kept for one tool: one for each space and set of credentials.
+/// Maximum size of the credential cache of a tool: one token for each space and set of credentials. If it is full, a
+/// fetch has to evict all of them.
 const MOST_TOKENS: usize = 256;
 
-/// The client's side of the grant, and the tokens it was given.
+/// The client of the grant, and its cached tokens.
 pub(crate) struct ClientCredentials {
     request: Request,
     policy: ToolPolicy,
@@ -63,7 +67,7 @@ pub(crate) struct ClientCredentials {
     tokens: Mutex<HashMap<Key, Slot>>,
 }
 
-/// Whose token it is.
+/// Cache key of a token.
 #[derive(Clone)]
 struct Key {
     space: SpaceId,
@@ -91,9 +95,9 @@ impl Hash for Key {
     }
 }
 
-/// A token as it is used: with what takes it out of answers.
+/// A token ready for use, with the mask that removes it from responses.
 pub(crate) struct Token {
-    /// As it is sent.
+    /// The value of the `Authorization` header.
     pub(crate) header: HeaderValue,
     pub(crate) mask: Arc<Mask>,
     until: Instant,
@@ -102,9 +106,10 @@ pub(crate) struct Token {
 type Fetch = Shared<BoxFuture<'static, Result<Arc<Token>, CallError>>>;
 
 enum Slot {
-    Kept(Arc<Token>),
-    /// Whoever waits drives it on; one that nobody drove to its end is begun anew after this time.
-    Coming(Fetch, Instant),
+    Cached(Arc<Token>),
+    /// A fetch in progress, polled by the callers that wait for it. It is started again after this instant if
+    /// all of them were cancelled.
+    Pending(Fetch, Instant),
 }
 
 impl std::fmt::Debug for ClientCredentials {
@@ -126,16 +131,16 @@ impl ClientCredentials {
         request.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         request.content_type = Some(HeaderValue::from_static("application/x-www-form-urlencoded"));
         request.body_is_secret = true;
-        let policy = ToolPolicy::new(&url, Hosts::only(&url));
+        let policy = ToolPolicy::new(&url, Hosts::of_url(&url));
         Ok(Self { policy, request, client_id, client_secret, scope, tokens: Mutex::default() })
     }
 
-    /// Where tokens come from.
+    /// The address of the token endpoint.
     pub(crate) fn token_url(&self) -> Url {
         self.request.url()
     }
 
-    /// The token to use now, and whether it comes from the cache: such a token may have been revoked since.
+    /// Returns the current token, and whether it came from the cache. A cached token may have been revoked.
     pub(crate) async fn token(
         &self,
         egress: &Egress,
@@ -146,34 +151,34 @@ impl ClientCredentials {
         let fetch = {
             let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
             match tokens.get(&key) {
-                Some(Slot::Kept(token)) if token.until > now => return Ok((token.clone(), true)),
-                Some(Slot::Coming(fetch, until)) if *until > now => fetch.clone(),
-                Some(Slot::Kept(_) | Slot::Coming(..)) | None => {
+                Some(Slot::Cached(token)) if token.until > now => return Ok((token.clone(), true)),
+                Some(Slot::Pending(fetch, until)) if *until > now => fetch.clone(),
+                Some(Slot::Cached(_) | Slot::Pending(..)) | None => {
                     if tokens.len() >= MOST_TOKENS {
                         tokens.clear();
                     }
                     let fetch = self.fetch(egress.clone(), &key).boxed().shared();
-                    tokens.insert(key.clone(), Slot::Coming(fetch.clone(), now + FETCH));
+                    tokens.insert(key.clone(), Slot::Pending(fetch.clone(), now + FETCH));
                     fetch
                 }
             }
         };
         let outcome = fetch.clone().await;
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever comes first puts the outcome in its place; a newer fetch is left alone.
-        if matches!(tokens.get(&key), Some(Slot::Coming(known, _)) if known.ptr_eq(&fetch)) {
+        // The first waiter stores the result; a newer fetch is not replaced.
+        if matches!(tokens.get(&key), Some(Slot::Pending(known, _)) if known.ptr_eq(&fetch)) {
             match &outcome {
-                Ok(token) => tokens.insert(key, Slot::Kept(token.clone())),
+                Ok(token) => tokens.insert(key, Slot::Cached(token.clone())),
                 Err(_) => tokens.remove(&key),
             };
         }
         outcome.map(|token| (token, false))
     }
 
-    /// Forgets a token that the upstream no longer takes, so that the next call fetches another.
+    /// Removes a token that the upstream rejected, so that the next call fetches another.
     pub(crate) fn forget(&self, token: &Arc<Token>) {
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        tokens.retain(|_, slot| !matches!(slot, Slot::Kept(kept) if Arc::ptr_eq(kept, token)));
+        tokens.retain(|_, slot| !matches!(slot, Slot::Cached(kept) if Arc::ptr_eq(kept, token)));
     }
 
     fn key(&self, filling: &mut Filling<'_>) -> Key {
@@ -205,16 +210,16 @@ impl ClientCredentials {
         async move {
             let asked = Instant::now();
             let limits = Limits { deadline: Some(asked + FETCH), bytes: TOKEN_BYTES };
-            let answer = egress.send(Policy::Tool(space, &policy), request, limits).await;
-            // No token, no request: the tool itself has certainly done nothing.
+            let answer = egress.send(RequestPolicy::Tool(space, &policy), request, limits).await;
+            // Without a token no request is sent, so the tool itself had no effect.
             let answer = answer.map_err(CallError::that_did_nothing)?;
-            // An issuer may say what it was sent.
+            // An issuer may echo the credentials.
             read(&answer, asked, &mask).map(Arc::new).map_err(|error| error.masked(&mask))
         }
     }
 }
 
-fn read(answer: &Answer, asked: Instant, mask: &Mask) -> Result<Token, CallError> {
+fn read(answer: &EgressResponse, asked: Instant, mask: &Mask) -> Result<Token, CallError> {
     let host = answer.from.host_str();
     if !answer.status.is_success() {
         let (kind, template) = match answer.status.as_u16() {
@@ -224,15 +229,15 @@ fn read(answer: &Answer, asked: Instant, mask: &Mask) -> Result<Token, CallError
         };
         let message = Message::new(template).with("host", host).with("status", answer.status);
         let error = CallError::new(kind, message).detail("status", answer.status.as_u16()).that_did_nothing();
-        // RFC 6749 answers say what is wrong in two fields that hold no secret.
+        // RFC 6749 error responses have two fields that contain no secret.
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let says = |field: &str| {
-            // Masked before it is cut: half a secret is not found any more.
+            // Mask before truncating: half a secret would no longer be recognized.
             let text = mask.text(body.get(field).and_then(Value::as_str)?);
-            Some(text.get(..text.floor_char_boundary(MOST_SAID)).unwrap_or_default().to_owned())
+            Some(text.get(..text.floor_char_boundary(MAX_ERROR_TEXT)).unwrap_or_default().to_owned())
         };
         let cause: Vec<String> = [says("error"), says("error_description")].into_iter().flatten().collect();
-        let error = match answer.pause_asked_for().filter(|_| kind.is_transient()) {
+        let error = match answer.requested_pause().filter(|_| kind.is_transient()) {
             Some(pause) => error.retry_after(pause),
             None => error,
         };

@@ -1,6 +1,6 @@
-//! Query strings and forms: arrays repeat their key, null is left out, the rest is text.
+//! Query strings and forms: arrays repeat their key, nulls are skipped, other values become text.
 //!
-//! Fields that a config names in `brackets` have a key for every value in them: `created[gt]=5`.
+//! Fields listed in `brackets` get a key for each nested value: `created[gt]=5`.
 
 use std::fmt::Write as _;
 
@@ -13,24 +13,24 @@ use crate::url::VALUE;
 
 haft_core::templates! {
     TOO_LONG = "http.pairsTooLong",
-        "makes a query or a form of more than {limit} bytes",
+        "produces a query or form of more than {limit} bytes",
         "生成的查询或表单超过 {limit} 字节";
 }
 
-/// Longer than any server reads: a long key in front of many values must not fill the memory.
+/// Maximum size: a long key repeated for many values must not exhaust memory.
 pub(crate) const LONGEST: usize = 16 << 20;
 
-/// In `brackets`, every field.
+/// Matches every field, in `brackets`.
 const EVERY: &str = "*";
 
-/// Pairs, encoded and joined.
+/// Encoded name/value pairs.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
     text: String,
     is_full: bool,
 }
 
-/// The fields whose objects and lists are written in brackets.
+/// The fields that use bracket notation.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Brackets(Vec<String>);
 
@@ -41,14 +41,14 @@ impl Brackets {
         Self(names)
     }
 
-    pub(crate) fn hold(&self, name: &str) -> bool {
+    pub(crate) fn contains(&self, name: &str) -> bool {
         let has = |name: &str| self.0.binary_search_by(|known| known.as_str().cmp(name)).is_ok();
         !self.0.is_empty() && (has(name) || has(EVERY))
     }
 }
 
 impl Pairs {
-    /// A pair whose two sides are encoded already.
+    /// Adds a pair that is already encoded.
     pub(crate) fn push_written(&mut self, key: String, value: Option<String>) {
         self.separate();
         self.text.push_str(&key);
@@ -58,7 +58,7 @@ impl Pairs {
         }
     }
 
-    /// What a value makes of a key that is encoded already.
+    /// Adds a value under an encoded key, once per item of a list.
     pub(crate) fn push_value(&mut self, key: &str, value: &Value) {
         match value {
             Value::Null => {}
@@ -71,7 +71,7 @@ impl Pairs {
         }
     }
 
-    /// The same with a key of its own for whatever lies inside the value.
+    /// Adds a value in bracket notation: a separate key for each nested value.
     pub(crate) fn push_bracketed(&mut self, key: &str, value: &Value) {
         self.push_inside(&mut key.to_owned(), value);
     }
@@ -82,7 +82,7 @@ impl Pairs {
             Value::Null => {}
             Value::Array(items) => {
                 for (at, item) in items.iter().filter(|item| !item.is_null()).enumerate() {
-                    // Writing to a text cannot fail.
+                    // Writing to a string cannot fail.
                     let _ = write!(key, "%5B{at}%5D");
                     self.push_inside(key, item);
                     key.truncate(length);
@@ -99,15 +99,15 @@ impl Pairs {
         }
     }
 
-    /// All fields of an object.
+    /// Adds all fields of an object, without brackets.
     pub(crate) fn push_fields(&mut self, fields: &Map<String, Value>) {
         self.push_fields_with(fields, &Brackets::default());
     }
 
-    /// The same, some of them in brackets.
+    /// Adds all fields of an object, some of them in bracket notation.
     pub(crate) fn push_fields_with(&mut self, fields: &Map<String, Value>, brackets: &Brackets) {
         for (name, value) in fields {
-            if brackets.hold(name) {
+            if brackets.contains(name) {
                 self.push_bracketed(&encode(name), value);
             } else {
                 self.push_value(&encode(name), value);
@@ -119,7 +119,7 @@ impl Pairs {
         self.text
     }
 
-    /// Whether something was left out because there was no more room.
+    /// Returns true if pairs were dropped because the limit was reached.
     pub(crate) fn is_full(&self) -> bool {
         self.is_full
     }
@@ -142,7 +142,7 @@ impl Pairs {
     }
 }
 
-/// What is told of pairs or parts that became too long.
+/// The message for pairs or parts that exceed the limit.
 pub(crate) fn too_long(limit: usize) -> Message {
     Message::new(&TOO_LONG).with("limit", limit)
 }
@@ -151,7 +151,7 @@ pub(crate) fn encode(text: &str) -> String {
     utf8_percent_encode(text, VALUE).to_string()
 }
 
-/// Puts pairs behind those that a path has.
+/// Appends pairs to the query of a path.
 pub(crate) fn append(url: &mut String, pairs: &Pairs) {
     if pairs.text.is_empty() {
         return;
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_inside_a_field_stands_in_brackets() {
+    fn nested_values_use_bracket_notation() {
         for (fields, names, text) in [
             (json!({"created": {"gt": 5}}), vec!["created"], "created%5Bgt%5D=5"),
             (json!({"expand": ["a", null, "b"]}), vec!["expand"], "expand%5B0%5D=a&expand%5B1%5D=b"),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_key_does_not_fill_the_memory() {
+    fn a_long_key_does_not_exhaust_memory() {
         let (one, other) = ("k".repeat(1 << 20), "l".repeat(1 << 20));
         for names in [vec![], vec!["*"]] {
             let fields =

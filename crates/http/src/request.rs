@@ -1,4 +1,4 @@
-//! The request of a tool as its author wrote it, and what becomes of it when arguments are filled in.
+//! The request template of a tool, and filling it with arguments.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ use crate::url::UrlTemplate;
 
 haft_core::templates! {
     SET_BY_TOOL = "http.setByTool",
-        "is set by the tool itself and cannot be given",
+        "is set by the tool and cannot be supplied",
         "由工具自身设置，不能作为参数给出";
     NOT_A_METHOD = "http.notAMethod",
         "must be one of {methods}",
@@ -35,15 +35,15 @@ haft_core::templates! {
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Where requests go.
+/// The URL and method of a request, fixed or generic.
 pub(crate) enum Target {
     Template { url: UrlTemplate, method: Method },
     Generic(BaseUrl),
 }
 
-/// Where arguments go that no placeholder takes.
+/// The destination of arguments that no placeholder uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub(crate) enum UnusedArguments {
     Nowhere,
     Query,
     Body,
@@ -67,10 +67,10 @@ pub(crate) struct RequestTemplate {
     pub(crate) body: Option<JsonTemplate>,
     pub(crate) body_type: BodyType,
     pub(crate) brackets: Brackets,
-    pub(crate) rest: Rest,
+    pub(crate) rest: UnusedArguments,
 }
 
-/// The same with everything filled in, but for a token that has to be fetched.
+/// A request with all placeholders filled in, except a token that must be fetched.
 pub(crate) struct Filled {
     pub(crate) method: Method,
     /// Path and query, encoded.
@@ -80,7 +80,7 @@ pub(crate) struct Filled {
 }
 
 impl RequestTemplate {
-    /// The schema of the arguments that its placeholders need.
+    /// The schema of the arguments that the placeholders need.
     pub(crate) fn schema(&self) -> Value {
         match &self.target {
             Target::Generic(_) => BaseUrl::schema(self.other_variables()),
@@ -123,7 +123,7 @@ impl RequestTemplate {
         secrets
     }
 
-    /// Credentials that stand in it as they are: an upstream may echo them.
+    /// Literal credentials: an upstream may echo them.
     pub(crate) fn literals(&self) -> Vec<String> {
         let mut literals = self.auth.literals();
         for (_, text) in self.headers.iter().filter(|(name, _)| is_credential(name.as_str())) {
@@ -166,8 +166,10 @@ impl RequestTemplate {
                 filling.arguments().get("body").filter(|body| !body.is_null()).cloned()
             }
             (Target::Template { .. }, Some(body), _) => body.fill(filling).map(Cow::into_owned),
-            (Target::Template { .. }, None, Rest::Body) => Some(Value::Object(self.left_over(filling))),
-            (Target::Template { .. }, None, Rest::Query) => {
+            (Target::Template { .. }, None, UnusedArguments::Body) => {
+                Some(Value::Object(self.left_over(filling)))
+            }
+            (Target::Template { .. }, None, UnusedArguments::Query) => {
                 let fields = self.left_over(filling);
                 for name in fields.keys().filter(|name| self.sets_query(name)) {
                     filling.violate(Violation::new(name.as_str(), Message::new(&SET_BY_TOOL)));
@@ -175,7 +177,7 @@ impl RequestTemplate {
                 pairs.push_fields_with(&fields, &self.brackets);
                 None
             }
-            (Target::Template { .. }, None, Rest::Nowhere) => None,
+            (Target::Template { .. }, None, UnusedArguments::Nowhere) => None,
         };
         if matches!(self.body_type, BodyType::Form | BodyType::Multipart)
             && body.as_ref().is_some_and(|body| !body.is_object())
@@ -196,7 +198,8 @@ impl RequestTemplate {
         Filled { method, path, headers, body }
     }
 
-    /// What shows who asks, for another request to the same origin: its headers, and its path with the query.
+    /// Returns the headers, and the path with the query, of an authenticated request to another URL of the same
+    /// origin.
     pub(crate) fn fill_credentials(&self, filling: &mut Filling<'_>, url: &Url) -> (HeaderMap, String) {
         let mut headers = self.headers.fill(filling);
         self.cookies.fill(filling, &mut headers);
@@ -209,7 +212,7 @@ impl RequestTemplate {
         (headers, path)
     }
 
-    /// The path a model gave; its query may not speak for the tool.
+    /// Fills the path that the model supplied; its query must not override the tool's fields.
     fn fill_under(&self, base: &BaseUrl, filling: &mut Filling<'_>) -> String {
         let path = base.fill(filling);
         let query = path.split_once('?').map_or("", |(_, query)| query);
@@ -221,32 +224,32 @@ impl RequestTemplate {
         path
     }
 
-    /// Whether the tool itself gives this field of the query: nobody else may give it a second time.
+    /// Returns true if the tool itself sets this query field, so that the model must not repeat it.
     fn sets_query(&self, name: &str) -> bool {
         let by_auth = matches!(&self.auth, Auth::Query { name: own, .. } if own == name);
         by_auth || self.query.iter().any(|field| field.name == name)
     }
 
-    /// The argument that the whole body is.
+    /// The argument that is the whole body.
     fn body_argument(&self) -> String {
         let whole = self.body.as_ref().and_then(JsonTemplate::only_variable);
         whole.map_or_else(|| "body".to_owned(), ToString::to_string)
     }
 
-    /// Arguments that no placeholder takes.
+    /// Arguments that no placeholder uses.
     fn left_over(&self, filling: &Filling<'_>) -> Map<String, Value> {
         let fields = filling.arguments().as_object().into_iter().flatten();
         let is_used = |name: &str| self.variables().any(|variable| variable.name == name);
         fields.filter(|(name, _)| !is_used(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// A body as it is sent, with the files that it names, and its type.
+    /// Encodes the body with its files, and returns its content type.
     pub(crate) fn encoded(&self, body: &Value, files: &Files) -> Result<(Bytes, HeaderValue), CallError> {
         encode(body, self.body_type, &self.brackets, files)
             .map_err(|violation| CallError::invalid(vec![violation.within(&self.body_argument())]))
     }
 
-    /// The request on its way to the guard.
+    /// Builds the request for the egress guard.
     pub(crate) fn to_send(
         &self,
         filled: Filled,
@@ -265,7 +268,7 @@ impl RequestTemplate {
     }
 }
 
-/// The method a model gave: one of the known ones, in any case.
+/// The method that the model supplied, in any case.
 fn given_method(filling: &mut Filling<'_>) -> Method {
     let given = filling.arguments().get("method").and_then(Value::as_str).unwrap_or("GET");
     match METHODS.iter().find(|name| name.eq_ignore_ascii_case(given)) {

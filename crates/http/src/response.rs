@@ -1,4 +1,4 @@
-//! What an answer becomes: JSON as it is, text, base64; redacted, filtered, or an error with its body kept.
+//! Interprets responses: JSON, text or base64; redacted and filtered, or an error with its body.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use encoding_rs::Encoding;
 use haft_core::mask::Mask;
 use haft_core::redact::{REDACTED, Redactor};
 use haft_core::{CallError, ErrorKind, Message, ToolOutput};
-use haft_egress::Answer;
-use haft_query::{Most, Query};
+use haft_egress::EgressResponse;
+use haft_query::{Query, ResultLimits};
 use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
@@ -19,26 +19,26 @@ use crate::status;
 
 haft_core::templates! {
     TOO_MANY_VALUES = "http.tooManyValues",
-        "Response too large: it holds more values than there is memory for",
+        "Response too large: parsing it would exceed the memory limit",
         "响应过大：应答包含的值过多，超出内存限制";
     FILTER_FAILED = "http.filterFailed",
-        "The responseFilter does not fit the answer: {reason}",
+        "The responseFilter cannot be applied to the response: {reason}",
         "responseFilter 不适用于该应答: {reason}";
 }
 
-/// A longer answer is not kept as it came beside what it says.
+/// Maximum size of a response whose original text is kept next to its parsed value.
 const COMPACT: usize = 4096;
 
-/// So much of an error's body is kept.
+/// Maximum size of an error's body, in bytes.
 const ERROR_BODY: usize = 2048;
 
-/// What a filter may make; no more than an answer may have.
-pub(crate) const MOST: Most = Most { values: 4_000_000, characters: 32 << 20 };
+/// Limits of a filter's output, at least those of a response.
+pub(crate) const MOST: ResultLimits = ResultLimits { values: 4_000_000, characters: 32 << 20 };
 
-/// What parsed JSON may take in memory: that of an ordinary answer many times over.
+/// Minimum memory budget for parsed JSON: a multiple of an ordinary response.
 const LEAST_MEMORY: usize = 64 << 20;
 
-/// What is done with every answer of a tool.
+/// Processing that applies to every response of a tool.
 #[derive(Default)]
 pub(crate) struct Shape {
     pub(crate) redact: Redactor,
@@ -46,27 +46,27 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Whether an answer's size says little of what it costs to shape it.
+    /// Returns true if processing may be expensive even for a small response.
     pub(crate) fn costs_more_than_its_size(&self) -> bool {
         self.filter.is_some() || !self.redact.is_empty()
     }
 
-    /// The tool's result, or the error that the answer is. What `masks` know is in neither.
+    /// Returns the tool's result or error, with `masks` applied.
     pub(crate) fn read(
         &self,
-        answer: &Answer,
+        answer: &EgressResponse,
         masks: &[Arc<Mask>],
         limit: usize,
     ) -> Result<ToolOutput, CallError> {
         let mut content = self.content(answer, masks, limit)?;
-        self.clean(&mut content, answer, masks);
+        self.redact_content(&mut content, answer, masks);
         self.output(content, answer, masks)
     }
 
-    /// What an answer holds, as it came; or the error that it is.
+    /// Returns the parsed response, unredacted, or the error for a failure status.
     pub(crate) fn content(
         &self,
-        answer: &Answer,
+        answer: &EgressResponse,
         masks: &[Arc<Mask>],
         limit: usize,
     ) -> Result<Content, CallError> {
@@ -77,57 +77,57 @@ impl Shape {
         }
     }
 
-    /// Takes out what nobody may see.
-    pub(crate) fn clean(&self, content: &mut Content, answer: &Answer, masks: &[Arc<Mask>]) {
+    /// Masks and redacts the content.
+    pub(crate) fn redact_content(&self, content: &mut Content, answer: &EgressResponse, masks: &[Arc<Mask>]) {
         for mask in masks {
-            // In what was written in another charset nothing can be found before it is decoded.
+            // In another charset, secrets cannot be found in the raw bytes.
             if content.is_recoded || mask.may_be_in(&answer.body) {
                 mask.value(&mut content.value);
-                content.is_as_it_came = false;
+                content.is_unchanged = false;
             }
         }
         if !self.redact.is_empty() && content.kind != Kind::Binary {
             self.redact(content);
-            content.is_as_it_came = false;
+            content.is_unchanged = false;
         }
     }
 
-    /// The same for a text that was found in an answer.
-    pub(crate) fn clean_text(&self, text: &str, masks: &[Arc<Mask>]) -> String {
+    /// Masks and redacts a text from a response.
+    pub(crate) fn redact_text(&self, text: &str, masks: &[Arc<Mask>]) -> String {
         let masked = masks.iter().fold(text.to_owned(), |text, mask| mask.text(&text).into_owned());
         self.redact.text(&masked).into_owned()
     }
 
-    /// An error, with the answer that it was.
+    /// Adds the redacted response body to an error.
     pub(crate) fn with_body(
         &self,
         error: CallError,
         mut content: Content,
-        answer: &Answer,
+        answer: &EgressResponse,
         masks: &[Arc<Mask>],
     ) -> CallError {
-        self.clean(&mut content, answer, masks);
+        self.redact_content(&mut content, answer, masks);
         match error_body(content) {
             body if body.is_empty() => error,
             body => error.detail("body", body),
         }
     }
 
-    /// The result of what is clean.
+    /// Converts redacted content into the tool's result.
     pub(crate) fn output(
         &self,
         content: Content,
-        answer: &Answer,
+        answer: &EgressResponse,
         masks: &[Arc<Mask>],
     ) -> Result<ToolOutput, CallError> {
-        let Content { value, kind, is_recoded, is_as_it_came } = content;
+        let Content { value, kind, is_recoded, is_unchanged } = content;
         let output = match (&self.filter, kind) {
             (Some(filter), Kind::Json) => filter.run(&value, MOST).map_err(|reason| {
                 let message = Message::new(&FILTER_FAILED).with_messages("reason", vec![reason]);
                 CallError::new(ErrorKind::Execution, message)
             })?,
             (None, Kind::Json) => {
-                let text = (is_as_it_came && !is_recoded).then(|| compact(&answer.body)).flatten();
+                let text = (is_unchanged && !is_recoded).then(|| compact(&answer.body)).flatten();
                 return Ok(ToolOutput { text, ..ToolOutput::masked(value) });
             }
             (_, Kind::Text) => json!({"data": value}),
@@ -142,7 +142,7 @@ impl Shape {
 
     fn redact(&self, content: &mut Content) {
         match (content.kind, &mut content.value) {
-            // What has fields, but cannot be read, may hold any of those that must not be seen.
+            // A text that looks like an object, but cannot be parsed, may contain any redacted field.
             (Kind::Text, Value::String(text)) if self.redact.has_paths() && text.contains('{') => {
                 *text = REDACTED.to_owned();
             }
@@ -152,13 +152,13 @@ impl Shape {
     }
 }
 
-/// JSON that came short and on one line, as it came.
+/// Short, single-line JSON, unchanged.
 fn compact(body: &[u8]) -> Option<Arc<str>> {
     let is_compact = body.len() <= COMPACT && body.starts_with(b"{") && !body.contains(&b'\n');
     is_compact.then(|| std::str::from_utf8(body).ok()).flatten().map(Arc::from)
 }
 
-/// The first of it, as text.
+/// The beginning of the content, as text.
 fn error_body(content: Content) -> String {
     let mut text = match (content.kind, content.value) {
         (Kind::Text, Value::String(text)) => text,
@@ -171,24 +171,24 @@ fn error_body(content: Content) -> String {
     text
 }
 
-/// A body, read.
+/// A parsed body.
 pub(crate) struct Content {
     pub(crate) value: Value,
     kind: Kind,
-    /// Its bytes were not UTF-8.
+    /// The body was not UTF-8.
     is_recoded: bool,
-    /// Nothing was changed or taken out.
-    is_as_it_came: bool,
+    /// The value still equals the body.
+    is_unchanged: bool,
 }
 
 impl Content {
     fn new(value: Value, kind: Kind) -> Self {
-        Self { value, kind, is_recoded: false, is_as_it_came: true }
+        Self { value, kind, is_recoded: false, is_unchanged: true }
     }
 
-    /// A part of it, or what was made of it.
+    /// Replaces the value by a part of it, or by a derived value.
     pub(crate) fn replace(&mut self, value: Value) {
-        (self.value, self.kind, self.is_as_it_came) = (value, Kind::Json, false);
+        (self.value, self.kind, self.is_unchanged) = (value, Kind::Json, false);
     }
 }
 
@@ -199,8 +199,8 @@ enum Kind {
     Binary,
 }
 
-/// Reads a body by what it holds, and by what its header says where that does not tell.
-fn content(answer: &Answer, limit: usize) -> Result<Content, CallError> {
+/// Parses a body by its contents; the content type decides only ambiguous cases.
+fn content(answer: &EgressResponse, limit: usize) -> Result<Content, CallError> {
     let (media, charset) = declared(answer);
     let says_json = media == "application/json" || media.ends_with("+json") || media == "text/json";
     let is_text_type = says_json
@@ -221,7 +221,7 @@ fn content(answer: &Answer, limit: usize) -> Result<Content, CallError> {
     }
     let (text, used, _) = charset.unwrap_or(encoding_rs::UTF_8).decode(body);
     let is_recoded = used != encoding_rs::UTF_8;
-    // A number or a word alone is JSON only where somebody says so.
+    // A bare number or word is JSON only if the content type says so.
     let may_be_json = says_json || media.is_empty() || text.trim_start().starts_with(['{', '[']);
     if may_be_json {
         match crate::json::parse(&text, LEAST_MEMORY.max(limit.saturating_mul(16))) {
@@ -236,12 +236,12 @@ fn content(answer: &Answer, limit: usize) -> Result<Content, CallError> {
     Ok(Content { is_recoded, ..Content::new(text.into_owned().into(), Kind::Text) })
 }
 
-fn media_type(answer: &Answer) -> Option<&str> {
+fn media_type(answer: &EgressResponse) -> Option<&str> {
     answer.headers.get(CONTENT_TYPE)?.to_str().ok()
 }
 
-/// The media type in lower case, and the charset when one is named that we know.
-fn declared(answer: &Answer) -> (Cow<'_, str>, Option<&'static Encoding>) {
+/// The media type in lower case, and the charset if it is present and supported.
+fn declared(answer: &EgressResponse) -> (Cow<'_, str>, Option<&'static Encoding>) {
     let Some(header) = media_type(answer) else { return (Cow::Borrowed(""), None) };
     let mut parts = header.split(';');
     let media = parts.next().unwrap_or_default().trim();

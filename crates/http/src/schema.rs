@@ -1,9 +1,9 @@
-//! The argument schema of a tool that has none: made from its placeholders, for every door alike.
+//! Generates the argument schema of a tool without one from its placeholders.
 
 use haft_core::text::Variable;
 use serde_json::{Value, json};
 
-/// Makes a schema from variables in order of first appearance; those of the path are required.
+/// Generates a schema from variables in order of first appearance; path variables are required.
 pub(crate) fn generate<'a>(
     path: impl Iterator<Item = &'a Variable>,
     others: impl Iterator<Item = &'a Variable>,
@@ -19,7 +19,7 @@ pub(crate) fn generate<'a>(
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-/// One property for each argument that variables name.
+/// One property for each argument that the variables refer to.
 pub(crate) fn properties<'a>(variables: impl Iterator<Item = &'a Variable>) -> Value {
     let mut seen: Vec<Seen<'a>> = Vec::new();
     for variable in variables.filter(|variable| !variable.is_reserved()) {
@@ -36,14 +36,14 @@ pub(crate) fn properties<'a>(variables: impl Iterator<Item = &'a Variable>) -> V
     Value::Object(seen.iter().map(property).collect())
 }
 
-/// One argument, and what is looked for inside it.
+/// An argument, and the keys that are accessed inside it.
 struct Seen<'a> {
     name: &'a str,
     steps: Vec<Option<&'a str>>,
 }
 
 impl Seen<'_> {
-    /// What is looked into is an object, or a list where only places in it are named.
+    /// An argument with accessed keys is an object, or a list if all keys are numbers.
     fn kind(&self) -> &'static str {
         let inner: Vec<&str> = self.steps.iter().copied().flatten().collect();
         let is_place = |step: &&str| step.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! One tool, ready: fills in its request, sends it through the guard, reads the answer.
+//! A prepared tool: fills its request, sends it through the egress guard, interprets the response.
 
 use std::sync::Arc;
 
@@ -6,29 +6,29 @@ use haft_core::mask::{MASKED, Mask};
 use haft_core::redact::Redactor;
 use haft_core::{
     Arguments, BoxFuture, BreakerKey, CallContext, CallError, CurlCommand, Effect, ErrorKind, Prepared,
-    Reply, SecretRef, ToolOutput, Violation,
+    ResultDelivery, SecretRef, ToolOutput, Violation,
 };
-use haft_egress::{Answer, Destination, Egress, Limits, Policy, Request, ToolPolicy};
+use haft_egress::{Destination, Egress, EgressResponse, Limits, Request, RequestPolicy, ToolPolicy};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
 use crate::auth::Auth;
 use crate::config::BodyType;
+use crate::deferred::{DeferredResult, callback_mask};
 use crate::files::{self, Files};
 use crate::fill::{Filling, as_text};
 use crate::headers::{after_scheme, is_credential};
-use crate::later::{Later, callback_mask};
 use crate::request::RequestTemplate;
 use crate::response::Shape;
 
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// A larger answer is read on a thread of its own, so that others need not wait for it.
+/// Responses above this size are processed on a blocking thread, so that other tasks are not delayed.
 const HEAVY: usize = 256 << 10;
 
-/// The same where a filter or patterns are applied, whose cost the size does not tell.
+/// Lower limit if a filter or redaction patterns apply, whose cost does not depend on size alone.
 const HEAVY_TO_SHAPE: usize = 8 << 10;
 
 pub(crate) struct HttpTool {
@@ -37,21 +37,21 @@ pub(crate) struct HttpTool {
     pub(crate) policy: ToolPolicy,
     pub(crate) request: RequestTemplate,
     pub(crate) shape: Arc<Shape>,
-    /// Of the answer, in bytes.
+    /// Maximum response size, in bytes.
     pub(crate) limit: usize,
     pub(crate) send_defaults: bool,
-    /// Whether requests carry the caller's trace on.
+    /// Sends the caller's trace context.
     pub(crate) send_trace: bool,
     pub(crate) effect: Effect,
     pub(crate) breaker: BreakerKey,
     pub(crate) schema: Value,
     pub(crate) secrets: Vec<SecretRef>,
     pub(crate) for_admins: Vec<Violation>,
-    /// Why the config cannot be saved, although it can be called.
+    /// Reasons why the config cannot be saved, although calls work.
     pub(crate) save_violations: Vec<Violation>,
-    /// Where an answer may come later.
-    pub(crate) later: Option<Later>,
-    /// Takes out credentials that the definition holds as they are.
+    /// How the result arrives later, if calls may be deferred.
+    pub(crate) later: Option<DeferredResult>,
+    /// Masks literal credentials of the definition.
     pub(crate) literals: Option<Arc<Mask>>,
 }
 
@@ -61,11 +61,11 @@ impl HttpTool {
         masks.extend(callback_mask(context).map(Arc::new));
         let outcome = match (&self.later, context.resumed()) {
             (Some(later), Some(resumed)) => {
-                let known = (&resumed.parked.later.state, resumed.came.as_ref());
-                Box::pin(self.look(later, known, &mut masks, arguments, context)).await
+                let stored = (&resumed.parked.later.state, resumed.came.as_ref());
+                Box::pin(self.check_job(later, stored, &mut masks, arguments, context)).await
             }
-            // Whatever the tool says by now: what was sent is not sent again.
-            (None, Some(_)) => Err(crate::later::not_ours()),
+            // The definition is no longer deferred; the request must not be sent again.
+            (None, Some(_)) => Err(crate::deferred::no_longer_deferred()),
             (_, None) => self.send(arguments, context, &mut masks).await,
         };
         outcome.map_err(|error| masks.iter().fold(error, |error, mask| error.masked(mask)))
@@ -89,10 +89,10 @@ impl HttpTool {
         let request = self.request.to_send(filled, &files, self.to.clone())?;
         let answer = self.send_authorized(request, &mut filling, masks, context).await?;
         match &self.later {
-            Some(later) => Box::pin(self.taken_on(later, answer, masks, arguments, context)).await,
+            Some(later) => Box::pin(self.read_first_response(later, answer, masks, arguments, context)).await,
             None => {
                 let limit = self.limit;
-                let read = move |shape: &Shape, answer: Answer, masks: &[Arc<Mask>]| {
+                let read = move |shape: &Shape, answer: EgressResponse, masks: &[Arc<Mask>]| {
                     shape.read(&answer, masks, limit)
                 };
                 self.read(answer, masks, context, read).await
@@ -100,7 +100,7 @@ impl HttpTool {
         }
     }
 
-    /// Carries the caller's trace on, unless the tool says otherwise or has headers of its own for that.
+    /// Adds the caller's trace context, unless disabled or set by the tool's headers.
     pub(crate) fn add_trace(&self, headers: &mut HeaderMap, context: &CallContext) {
         let Some((parent, state)) = context.trace().filter(|_| self.send_trace) else { return };
         if headers.contains_key(&TRACE_PARENT) || headers.contains_key(&TRACE_STATE) {
@@ -114,20 +114,21 @@ impl HttpTool {
         }
     }
 
-    /// Sends a request, with a fetched token where the tool has client credentials.
+    /// Sends a request, with a fetched token if the tool uses client credentials.
     ///
-    /// An upstream that refuses a cached token, such as a revoked one, is asked once more with a new token.
+    /// If the upstream rejects a cached token, such as a revoked one, the request is sent once more with a
+    /// new token.
     pub(crate) async fn send_authorized(
         &self,
         mut request: Request,
         filling: &mut Filling<'_>,
         masks: &mut Vec<Arc<Mask>>,
         context: &CallContext,
-    ) -> Result<Answer, CallError> {
+    ) -> Result<EgressResponse, CallError> {
         self.add_trace(&mut request.headers, context);
-        // The engine ends every attempt in its time.
+        // The engine enforces the deadline of an attempt.
         let limits = Limits { deadline: None, bytes: self.limit };
-        let policy = Policy::Tool(context.space(), &self.policy);
+        let policy = RequestPolicy::Tool(context.space(), &self.policy);
         let client = match &self.request.auth {
             Auth::ClientCredentials(client) => client,
             Auth::None | Auth::Header { .. } | Auth::Basic { .. } | Auth::Query { .. } => {
@@ -155,19 +156,19 @@ impl HttpTool {
         }
     }
 
-    /// Makes something of an answer, on a thread of its own where that takes long.
+    /// Processes a response, on a blocking thread if that may be slow.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
-        answer: Answer,
+        answer: EgressResponse,
         masks: &[Arc<Mask>],
         context: &CallContext,
-        read: impl FnOnce(&Shape, Answer, &[Arc<Mask>]) -> Result<T, CallError> + Send + 'static,
+        read: impl FnOnce(&Shape, EgressResponse, &[Arc<Mask>]) -> Result<T, CallError> + Send + 'static,
     ) -> Result<T, CallError> {
         let heavy = if self.shape.costs_more_than_its_size() { HEAVY_TO_SHAPE } else { HEAVY };
         if answer.body.len() <= heavy {
             return read(&self.shape, answer, masks);
         }
-        // The call keeps its place for as long as anyone works on it.
+        // The context holds the call's slot until the blocking work ends, even if the caller is cancelled.
         let (shape, masks, context) = (self.shape.clone(), masks.to_vec(), context.clone());
         let work = tokio::task::spawn_blocking(move || {
             let outcome = read(&shape, answer, &masks);
@@ -199,8 +200,8 @@ impl Prepared for HttpTool {
         &self.secrets
     }
 
-    fn reply(&self) -> Reply {
-        self.later.as_ref().map(Later::reply).unwrap_or_default()
+    fn result_delivery(&self) -> ResultDelivery {
+        self.later.as_ref().map(DeferredResult::reply_kind).unwrap_or_default()
     }
 
     fn reads_own_files(&self, _: &Arguments) -> bool {
@@ -227,28 +228,28 @@ impl Prepared for HttpTool {
         let mut headers = Map::new();
         for (name, value) in &filled.headers {
             let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            headers.insert(name.to_string(), shown(name, text).into());
+            headers.insert(name.to_string(), displayed(name, text).into());
         }
         let origin = self.to.url().as_str().trim_end_matches('/');
         let url = format!("{origin}{}", readable(&filled.path));
-        let mut shown = json!({"method": filled.method.as_str(), "url": url, "headers": headers});
+        let mut preview = json!({"method": filled.method.as_str(), "url": url, "headers": headers});
         if let Some(body) = &filled.body {
             let kind = self.request.body_type;
-            // A dry run reads no file: it shows which.
+            // A dry run does not read files; it shows their references.
             let (bytes, media) = self.request.encoded(body, &Files::default())?;
             if !filled.headers.contains_key(CONTENT_TYPE) {
-                shown["headers"][CONTENT_TYPE.as_str()] = String::from_utf8_lossy(media.as_bytes()).into();
+                preview["headers"][CONTENT_TYPE.as_str()] = String::from_utf8_lossy(media.as_bytes()).into();
             }
-            shown["body"] = match kind {
+            preview["body"] = match kind {
                 BodyType::Json | BodyType::Multipart | BodyType::Binary => body.clone(),
                 BodyType::Form => readable(&String::from_utf8_lossy(&bytes)).into(),
                 BodyType::Text => as_text(body).into_owned().into(),
             };
         }
         if let Some(mask) = &self.literals {
-            mask.value(&mut shown);
+            mask.value(&mut preview);
         }
-        Ok(Some(shown))
+        Ok(Some(preview))
     }
 
     fn as_curl(
@@ -272,20 +273,20 @@ impl Prepared for HttpTool {
     }
 }
 
-/// Encoded text in which the names of secrets can still be read.
+/// Restores the names of secrets in an encoded text.
 fn readable(encoded: &str) -> String {
     encoded.replace("secret%3A%2F%2Fme%2F", "secret://me/").replace("secret%3A%2F%2F", "secret://")
 }
 
-/// A header as a dry run shows it: a credential that is written out is masked, a secret's name is not.
-fn shown(name: &HeaderName, text: String) -> String {
+/// A header in a dry run: literal credentials are masked, names of secrets are not.
+fn displayed(name: &HeaderName, text: String) -> String {
     if !is_credential(name.as_str()) || text.contains(haft_core::secret::SCHEME) {
         return text;
     }
     hidden(&text)
 }
 
-/// A credential that nobody may see, behind its scheme.
+/// Masks a credential, but keeps its scheme.
 pub(crate) fn hidden(credential: &str) -> String {
     match after_scheme(credential) {
         Some((scheme, _)) => format!("{scheme} {MASKED}"),

@@ -1,8 +1,8 @@
-//! The URL of a tool: scheme, host and port are fixed, path and query may hold variables.
+//! The URL template of a tool: fixed scheme, host and port; path and query may contain variables.
 //!
-//! Whatever an argument holds, the resource that is called stays the one its author meant.
+//! Arguments cannot change the requested resource beyond the variables of the template.
 
-use haft_core::text::{Part, Text, Variable};
+use haft_core::text::{Text, TextPart, Variable};
 use haft_core::{Message, SecretRef};
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
@@ -21,44 +21,44 @@ haft_core::templates! {
         "has {variable} in its scheme, host or port, which must be fixed",
         "在协议、主机或端口中使用了 {variable}，这些部分必须是固定的";
     USERINFO = "http.userinfo",
-        "holds a user name or password; use auth instead",
+        "contains a user name or password; use auth instead",
         "包含用户名或密码；请改用 auth";
     UNREADABLE = "http.unreadableUrl",
         "is not a URL: {reason}",
         "不是有效的 URL: {reason}";
     ODD_CHARACTER = "http.oddCharacter",
-        "holds {character}, which a URL cannot; write it percent-encoded",
+        "contains {character}, which is not allowed in a URL; percent-encode it",
         "含有 URL 不允许的字符 {character}；请使用百分号编码";
     LONE_PERCENT = "http.lonePercent",
-        "holds a % that is not followed by two hexadecimal digits",
+        "contains a % that is not followed by two hexadecimal digits",
         "含有后面没有两位十六进制数的 %";
     SECRET_IN_PATH = "http.secretInPath",
-        "holds a secret in its path; put it into a header, auth or the query",
+        "contains a secret in its path; put it into a header, auth or the query",
         "在路径中包含密钥；请放入请求头、auth 或查询参数";
     VARIABLE_IN_FRAGMENT = "http.variableInFragment",
-        "has a variable behind #, which is never sent",
+        "has a variable after #, which is never sent",
         "在 # 之后使用了变量，而该部分不会被发送";
 }
 
-/// All but letters, digits and `-_.~`: as one segment, or as one value.
+/// Encodes everything except letters, digits and `-_.~`: for one segment or one value.
 pub(crate) const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// What the author's own text cannot hold as it is.
+/// Characters of the author's text that must be encoded.
 const WRITTEN: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'^').add(b'`').add(b'|').add(b'{').add(b'}');
 
-/// A URL in its parts.
+/// A parsed URL template.
 #[derive(Debug, Clone)]
 pub(crate) struct UrlTemplate {
-    /// Scheme, host and port, with nothing behind them.
+    /// Scheme, host and port only.
     origin: Url,
-    /// Between slashes.
+    /// Path segments, without the slashes.
     segments: Vec<Text>,
     query: Vec<(Text, Option<Text>)>,
 }
 
-/// Where the reading of a template is.
-enum Place {
+/// The section of the URL that the parser has reached.
+enum Section {
     Origin,
     Path,
     Query,
@@ -69,25 +69,25 @@ impl UrlTemplate {
     pub(crate) fn parse(written: &str) -> Result<Self, Message> {
         let text = Text::parse(written.trim())?;
         let mut origin = String::new();
-        let mut segments: Vec<Vec<Part>> = Vec::new();
-        let mut query: Vec<Vec<Part>> = Vec::new();
-        let mut place = Place::Origin;
+        let mut segments: Vec<Vec<TextPart>> = Vec::new();
+        let mut query: Vec<Vec<TextPart>> = Vec::new();
+        let mut place = Section::Origin;
         for part in text.parts() {
-            let Part::Plain(plain) = part else {
+            let TextPart::Plain(plain) = part else {
                 match place {
-                    Place::Origin if origin.contains('/') && !origin.contains("://") => {
+                    Section::Origin if origin.contains('/') && !origin.contains("://") => {
                         return Err(Message::new(&NOT_ABSOLUTE));
                     }
-                    Place::Origin => {
-                        let shown = shown(part);
+                    Section::Origin => {
+                        let shown = display(part);
                         return Err(Message::new(&VARIABLE_IN_HOST).with("variable", shown));
                     }
-                    Place::Path if matches!(part, Part::Secret(_)) => {
+                    Section::Path if matches!(part, TextPart::Secret(_)) => {
                         return Err(Message::new(&SECRET_IN_PATH));
                     }
-                    Place::Path => push(&mut segments, part.clone()),
-                    Place::Query => push(&mut query, part.clone()),
-                    Place::Fragment => return Err(Message::new(&VARIABLE_IN_FRAGMENT)),
+                    Section::Path => push(&mut segments, part.clone()),
+                    Section::Query => push(&mut query, part.clone()),
+                    Section::Fragment => return Err(Message::new(&VARIABLE_IN_FRAGMENT)),
                 }
                 continue;
             };
@@ -95,29 +95,29 @@ impl UrlTemplate {
             let mut rest = plain.as_str();
             while !rest.is_empty() {
                 let end = match place {
-                    Place::Origin => end_of_origin(rest),
-                    Place::Path => rest.find(['/', '?', '#']),
-                    Place::Query => rest.find(['&', '#']),
-                    Place::Fragment => None,
+                    Section::Origin => end_of_origin(rest),
+                    Section::Path => rest.find(['/', '?', '#']),
+                    Section::Query => rest.find(['&', '#']),
+                    Section::Fragment => None,
                 };
                 let (taken, after) = rest.split_at(end.unwrap_or(rest.len()));
                 match place {
-                    Place::Origin => origin.push_str(taken),
-                    Place::Path => push(&mut segments, Part::Plain(encoded(taken))),
-                    Place::Query => push(&mut query, Part::Plain(encoded(taken))),
-                    Place::Fragment => {}
+                    Section::Origin => origin.push_str(taken),
+                    Section::Path => push(&mut segments, TextPart::Plain(encoded(taken))),
+                    Section::Query => push(&mut query, TextPart::Plain(encoded(taken))),
+                    Section::Fragment => {}
                 }
                 let mut characters = after.chars();
                 match characters.next() {
                     Some('/') => {
                         segments.push(Vec::new());
-                        place = Place::Path;
+                        place = Section::Path;
                     }
                     Some('?' | '&') => {
                         query.push(Vec::new());
-                        place = Place::Query;
+                        place = Section::Query;
                     }
-                    Some('#') => place = Place::Fragment,
+                    Some('#') => place = Section::Fragment,
                     Some(_) | None => {}
                 }
                 rest = characters.as_str();
@@ -132,7 +132,7 @@ impl UrlTemplate {
         })
     }
 
-    /// The origin, as circuits and policies know it.
+    /// The origin, as used by circuit breakers and policies.
     pub(crate) fn origin(&self) -> &Url {
         &self.origin
     }
@@ -142,7 +142,7 @@ impl UrlTemplate {
         self.segments.iter().flat_map(Text::variables)
     }
 
-    /// Variables of the query that is written in the URL.
+    /// Variables of the query in the URL.
     pub(crate) fn query_variables(&self) -> impl Iterator<Item = &Variable> {
         self.query
             .iter()
@@ -153,7 +153,7 @@ impl UrlTemplate {
         self.query.iter().flat_map(|(name, value)| name.secrets().chain(value.iter().flat_map(Text::secrets)))
     }
 
-    /// Credentials that the query holds as they are.
+    /// Literal credentials in the query.
     pub(crate) fn literals(&self) -> Vec<String> {
         let written = |(name, value): &(Text, Option<Text>)| {
             let value = value.as_ref()?.plain()?;
@@ -163,7 +163,7 @@ impl UrlTemplate {
         self.query.iter().filter_map(written).collect()
     }
 
-    /// What stands behind the origin, up to and with the pairs written there.
+    /// Fills in path and query.
     pub(crate) fn fill(&self, filling: &mut Filling<'_>) -> String {
         let mut url = String::with_capacity(128);
         if self.segments.is_empty() {
@@ -182,7 +182,7 @@ impl UrlTemplate {
     }
 }
 
-/// One segment, which stays one and is never a step up, whatever the arguments are.
+/// Fills one segment. It stays one segment and never becomes `.` or `..`.
 fn fill_segment(segment: &Text, filling: &mut Filling<'_>, url: &mut String) {
     if let Some(plain) = segment.plain() {
         return url.push_str(plain);
@@ -191,18 +191,18 @@ fn fill_segment(segment: &Text, filling: &mut Filling<'_>, url: &mut String) {
     let mut last = None;
     for part in segment.parts() {
         match part {
-            Part::Plain(plain) => {
+            TextPart::Plain(plain) => {
                 raw.push_str(plain);
                 url.push_str(plain);
             }
-            Part::Variable(variable) => {
+            TextPart::Variable(variable) => {
                 let text = filling.text_of(variable, &NEEDED_IN_PATH);
                 url.extend(utf8_percent_encode(&text, VALUE));
                 raw.push_str(&text);
                 last = Some(variable);
             }
-            // Refused when the tool was saved.
-            Part::Secret(_) => {}
+            // Secrets in the path are rejected when the tool is saved.
+            TextPart::Secret(_) => {}
         }
     }
     let Some(variable) = last else { return };
@@ -216,7 +216,7 @@ fn fill_segment(segment: &Text, filling: &mut Filling<'_>, url: &mut String) {
     }
 }
 
-/// A pair whose value is one variable follows the rules of a query field; any other is text.
+/// Fills a pair. A value that is a single variable follows the rules of a query field; any other is text.
 fn fill_pair(name: &Text, value: Option<&Text>, filling: &mut Filling<'_>, pairs: &mut Pairs) {
     let key = fill_encoded(name, filling);
     match value {
@@ -235,28 +235,28 @@ fn fill_pair(name: &Text, value: Option<&Text>, filling: &mut Filling<'_>, pairs
     }
 }
 
-/// The author's text as it stands, what is filled in encoded as a value.
+/// Keeps the author's text and percent-encodes the values.
 fn fill_encoded(text: &Text, filling: &mut Filling<'_>) -> String {
     let mut filled = String::new();
     for part in text.parts() {
         let value = match part {
-            Part::Plain(plain) => {
+            TextPart::Plain(plain) => {
                 filled.push_str(plain);
                 continue;
             }
-            Part::Variable(variable) => filling.text_of(variable, &NEEDED_IN_TEXT),
-            Part::Secret(secret) if filling.shows_names() => {
+            TextPart::Variable(variable) => filling.text_of(variable, &NEEDED_IN_TEXT),
+            TextPart::Secret(secret) if filling.shows_names() => {
                 filled.push_str(&filling.secret(secret));
                 continue;
             }
-            Part::Secret(secret) => filling.secret(secret).into(),
+            TextPart::Secret(secret) => filling.secret(secret).into(),
         };
         filled.extend(utf8_percent_encode(&value, VALUE));
     }
     filled
 }
 
-/// The origin goes on to the first `/`, `?` or `#` behind `://`.
+/// The end of the origin: the first `/`, `?` or `#` after `://`.
 fn end_of_origin(text: &str) -> Option<usize> {
     let start = text.find("://")? + 3;
     text.get(start..)?.find(['/', '?', '#']).map(|at| start + at)
@@ -277,7 +277,7 @@ fn parse_origin(written: &str) -> Result<Url, Message> {
     Ok(url)
 }
 
-/// What some reader would take for something else is refused.
+/// Rejects text that some URL parsers would interpret differently.
 fn check_written(plain: &str) -> Result<(), Message> {
     if let Some(odd) = plain.chars().find(|character| character.is_control() || *character == '\\') {
         return Err(Message::new(&ODD_CHARACTER).with("character", format_args!("{odd:?}")));
@@ -295,8 +295,8 @@ fn encoded(written: &str) -> String {
     utf8_percent_encode(written, WRITTEN).to_string()
 }
 
-fn push(lists: &mut [Vec<Part>], part: Part) {
-    if matches!(&part, Part::Plain(text) if text.is_empty()) {
+fn push(lists: &mut [Vec<TextPart>], part: TextPart) {
+    if matches!(&part, TextPart::Plain(text) if text.is_empty()) {
         return;
     }
     if let Some(last) = lists.last_mut() {
@@ -304,30 +304,30 @@ fn push(lists: &mut [Vec<Part>], part: Part) {
     }
 }
 
-/// `name=value` at its first `=`.
-fn split_pair(parts: &[Part]) -> (Text, Option<Text>) {
-    let equals = |part: &Part| match part {
-        Part::Plain(plain) => plain.find('='),
-        Part::Variable(_) | Part::Secret(_) => None,
+/// Splits `name=value` at the first `=`.
+fn split_pair(parts: &[TextPart]) -> (Text, Option<Text>) {
+    let equals = |part: &TextPart| match part {
+        TextPart::Plain(plain) => plain.find('='),
+        TextPart::Variable(_) | TextPart::Secret(_) => None,
     };
     let found = parts.iter().enumerate().find_map(|(at, part)| Some((at, equals(part)?)));
     let Some((at, place)) = found else { return (Text::from_parts(parts.to_vec()), None) };
     let (mut name, mut value) = (parts[..at].to_vec(), Vec::new());
-    if let Part::Plain(plain) = &parts[at] {
-        name.push(Part::Plain(plain[..place].to_owned()));
-        value.push(Part::Plain(plain[place + 1..].to_owned()));
+    if let TextPart::Plain(plain) = &parts[at] {
+        name.push(TextPart::Plain(plain[..place].to_owned()));
+        value.push(TextPart::Plain(plain[place + 1..].to_owned()));
     }
     value.extend_from_slice(&parts[at + 1..]);
-    let drop_empty = |parts: Vec<Part>| {
-        parts.into_iter().filter(|part| !matches!(part, Part::Plain(text) if text.is_empty())).collect()
+    let drop_empty = |parts: Vec<TextPart>| {
+        parts.into_iter().filter(|part| !matches!(part, TextPart::Plain(text) if text.is_empty())).collect()
     };
     (Text::from_parts(drop_empty(name)), Some(Text::from_parts(drop_empty(value))))
 }
 
-fn shown(part: &Part) -> String {
+fn display(part: &TextPart) -> String {
     match part {
-        Part::Plain(text) => text.clone(),
-        Part::Variable(variable) => format!("{{{{{variable}}}}}"),
-        Part::Secret(secret) => secret.to_string(),
+        TextPart::Plain(text) => text.clone(),
+        TextPart::Variable(variable) => format!("{{{{{variable}}}}}"),
+        TextPart::Secret(secret) => secret.to_string(),
     }
 }

@@ -1,4 +1,4 @@
-//! A model's answer while it comes: one sequence of deltas, whoever the provider is.
+//! Deltas of a streamed response, in one form for all providers.
 
 use std::pin::Pin;
 
@@ -9,47 +9,47 @@ use serde_json::Value;
 
 use crate::reasoning::Seal;
 
-/// An answer as it comes. The last delta is an `End`, or there is an error and nothing after it. Whoever
-/// reads on until there is nothing lets the connection serve again.
+/// The deltas of a response. The last item is an `End` or an error. Reading to the end of the stream returns
+/// the connection to the pool.
 pub type DeltaStream = Pin<Box<dyn Stream<Item = Result<Delta, CallError>> + Send>>;
 
-/// Calls of one answer; it is read no further than its next call.
+/// Maximum number of calls in a response; reading stops at the next one.
 pub const MAX_CALLS: usize = 128;
 
-/// One more piece of an answer.
+/// A part of a streamed response.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delta {
     Text(String),
     Reasoning(String),
-    /// By which the provider knows the reasoning again, whole; an empty signature ends a thought that it would not
-    /// know again. What is thought after it is another thought.
+    /// The seal by which the provider verifies the previous reasoning. An empty signature ends a thought
+    /// without a seal. Further reasoning belongs to a new thought.
     ReasoningSignature(Seal),
-    /// Something became known of a call. Calls count from 0, without gaps, in the order in which they came.
+    /// New data about a call. Indexes count from 0 without gaps, in the order of arrival.
     Call {
         index: usize,
         id: Option<String>,
         name: Option<String>,
         signature: Option<String>,
     },
-    /// More of a call's arguments, which are JSON once they are whole.
+    /// A fragment of a call's arguments, which form a JSON text.
     Arguments {
         index: usize,
         fragment: String,
     },
-    /// How likely the next tokens were, as OpenAI tells it.
+    /// Log probabilities of the next tokens, in OpenAI's form.
     Logprobs(Vec<Value>),
-    /// All that was used so far; a later one replaces it.
+    /// Cumulative usage; replaces earlier values.
     Usage(Usage),
     End(EndReason),
 }
 
-/// What an answer cost, in tokens.
+/// Tokens used by a response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// All of the input, with what was cached.
+    /// Input tokens, including cached ones.
     pub input: u64,
-    /// All of the output, with the reasoning.
+    /// Output tokens, including reasoning.
     pub output: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
@@ -58,7 +58,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Adds what something else cost.
+    /// Adds the usage of another response.
     pub fn add(&mut self, more: Self) {
         let sum = |sum: Option<u64>, more: Option<u64>| match (sum, more) {
             (None, None) => None,
@@ -71,20 +71,20 @@ impl Usage {
     }
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndReason {
     Stop,
     ToolCalls,
-    /// At the most tokens it may write.
+    /// The token limit was reached.
     Length,
     /// A content filter of the provider stopped the input or the output.
     Filtered,
-    /// The model refused, and its provider marks the text as a refusal.
+    /// The model refused, and the provider marks the text as a refusal.
     Refused,
-    /// It called, or meant to, in a way that its provider could not read or did not allow, and nothing came of
-    /// it: whoever tells it so may ask again.
+    /// The provider rejected or could not parse a tool call. The caller may report that to the model and ask
+    /// it to retry.
     Malformed,
     Other,
 }

@@ -1,4 +1,4 @@
-//! What the dialects differ in: addresses, headers, bodies and events.
+//! Differences between dialects: URLs, headers, bodies and events.
 
 use haft_core::provider::ProviderKind;
 use http::header::AUTHORIZATION;
@@ -8,45 +8,46 @@ use url::Url;
 
 use crate::delta::{Delta, EndReason};
 use crate::format::FormatBy;
-use crate::model::LeftOut;
+use crate::model::OmittedTool;
 use crate::request::ModelRequest;
 use crate::{anthropic, gemini, ollama, openai};
 
-/// A way of talking with models over HTTP.
+/// The wire format of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// Chat completions, of OpenAI and of everything compatible with it.
+    /// OpenAI's chat completions, and compatible servers.
     OpenAi,
     Anthropic,
     Gemini,
-    /// Its own API and not its imitation of OpenAI's: only here can the context window be set, without
-    /// which Ollama silently cuts long conversations, and thoughts and calls come in one form.
+    /// Ollama's own API instead of its OpenAI-compatible one: only the former can set the context window,
+    /// without which Ollama silently truncates long conversations, and has a uniform format for thoughts and
+    /// calls.
     Ollama,
 }
 
-/// Reads one answer, event by event.
+/// Parses one response, event by event.
 pub(crate) trait Reader: Send {
     fn read(&mut self, event: &Value, deltas: &mut Vec<Delta>);
 
-    /// Why the model stopped; nothing before it did.
+    /// The reason why the model stopped. Returns `None` while it has not stopped.
     fn end(&self) -> Option<EndReason>;
 
-    /// Nothing that matters comes any more. Where an answer's last event is not marked, its end is the body's.
+    /// Returns true if no further events are relevant. Dialects without a final event end with the body.
     fn is_complete(&self) -> bool {
         false
     }
 }
 
-/// The body of a request, and the tools that are not in it.
+/// The body of a request, and the tools that it omits.
 pub(crate) struct Body {
     pub(crate) json: Value,
-    pub(crate) left_out: Vec<LeftOut>,
-    /// Whether a field of its own requests the response format.
+    pub(crate) left_out: Vec<OmittedTool>,
+    /// True if a separate field requests the response format.
     pub(crate) has_format: bool,
 }
 
 impl Dialect {
-    /// The dialect of a kind of provider; nothing for one that is not on the wire.
+    /// The dialect of a kind of provider. Returns `None` for kinds that do not use HTTP.
     pub fn of(kind: ProviderKind) -> Option<Self> {
         match kind {
             ProviderKind::Openai => Some(Self::OpenAi),
@@ -57,7 +58,7 @@ impl Dialect {
         }
     }
 
-    /// Where its own maker serves it.
+    /// The default base URL: the public API of the vendor.
     pub fn usual_base(self) -> &'static str {
         match self {
             Self::OpenAi => "https://api.openai.com/v1",
@@ -67,7 +68,7 @@ impl Dialect {
         }
     }
 
-    /// Where an answer is asked for. People write a base with and without its version.
+    /// The URL for requests to a model. Base URLs may include the API version or not.
     pub(crate) fn url(self, base: &Url, model: &str) -> Url {
         match self {
             Self::OpenAi => below(base, &["chat", "completions"]),
@@ -83,7 +84,7 @@ impl Dialect {
         }
     }
 
-    /// Where the names of all models are.
+    /// The URL of the list of models.
     pub(crate) fn models_url(self, base: &Url) -> Url {
         match self {
             Self::OpenAi => below(base, &["models"]),
@@ -97,7 +98,7 @@ impl Dialect {
         }
     }
 
-    /// Where a model's window is asked for; nothing where it is not ours to set.
+    /// The URL that returns a model's context window. Returns `None` if the dialect cannot set it.
     pub(crate) fn window_url(self, base: &Url) -> Option<Url> {
         match self {
             Self::Ollama => Some(below(&unversioned(base), &["api", "show"])),
@@ -105,7 +106,7 @@ impl Dialect {
         }
     }
 
-    /// The names of models in a list of them; nothing where it is no such list.
+    /// Parses the model names in a list. Returns `None` if the document is not such a list.
     pub(crate) fn models(self, list: &Value) -> Option<Vec<String>> {
         let (field, name) = match self {
             Self::OpenAi | Self::Anthropic => ("data", "id"),
@@ -120,7 +121,7 @@ impl Dialect {
         Some(names.map(|name| name.strip_prefix("models/").unwrap_or(name).to_owned()).collect())
     }
 
-    /// The header that holds the key, and what stands before the key in it.
+    /// The header for the API key, and the prefix of its value.
     pub(crate) fn key_header(self) -> (HeaderName, &'static str) {
         match self {
             Self::OpenAi | Self::Ollama => (AUTHORIZATION, "Bearer "),
@@ -129,7 +130,7 @@ impl Dialect {
         }
     }
 
-    /// A header that every request has.
+    /// The version header of every request, if any.
     pub(crate) fn version_header(self) -> Option<(HeaderName, HeaderValue)> {
         match self {
             Self::Anthropic => {
@@ -157,7 +158,7 @@ impl Dialect {
         }
     }
 
-    /// Whether an answer is a line for each event.
+    /// Returns true if a response has one event per line.
     pub(crate) fn is_lines(self) -> bool {
         match self {
             Self::Ollama => true,
@@ -166,22 +167,22 @@ impl Dialect {
     }
 }
 
-/// A path below a base address.
+/// Appends a path to a base URL.
 fn below(base: &Url, path: &[&str]) -> Url {
     let mut url = base.clone();
-    // An address that can have no path is refused with the request.
+    // A URL that cannot have a path is rejected with the request.
     if let Ok(mut segments) = url.path_segments_mut() {
         segments.pop_if_empty().extend(path);
     }
     url
 }
 
-/// The base with a version behind it, unless it has one.
+/// Appends the version to the base URL, unless it has one.
 fn versioned(base: &Url, version: &str) -> Url {
     if has_version(base) { base.clone() } else { below(base, &[version]) }
 }
 
-/// The base without the version of an imitation that it may end with.
+/// Removes the version of the OpenAI-compatible API from the base URL.
 fn unversioned(base: &Url) -> Url {
     let mut url = base.clone();
     if has_version(base)
@@ -202,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_base_may_have_its_version_or_not() {
+    fn a_base_url_may_include_its_version() {
         for (dialect, base, expected) in [
             (Dialect::OpenAi, "https://a.example/v1", "https://a.example/v1/chat/completions"),
             (

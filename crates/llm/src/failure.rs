@@ -1,14 +1,14 @@
-//! What may go wrong with a model, as the errors that callers see. No message ever holds a key.
+//! Errors of providers, as callers see them. No message contains an API key.
 
 use haft_core::mask::Mask;
 use haft_core::{CallError, ErrorKind, Message, Template};
-use haft_egress::Answer;
+use haft_egress::EgressResponse;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use crate::masking::Masking;
 
-/// What OpenAI calls it, and all of its clients look for.
+/// OpenAI's code for this error, which its clients check for.
 const CONTEXT_CODE: &str = "context_length_exceeded";
 
 haft_core::templates! {
@@ -19,7 +19,7 @@ haft_core::templates! {
         "{provider} has no model {model}, or no API at this address: {reason}",
         "{provider} 没有模型 {model}，或该地址没有 API: {reason}";
     RATE_LIMIT = "llm.rateLimit",
-        "{provider} asks to slow down, or its quota is spent: {reason}",
+        "{provider} limits the request rate, or its quota is exhausted: {reason}",
         "{provider} 要求降低频率，或配额已用完: {reason}";
     FAILED = "llm.failed",
         "{provider} failed: {reason}",
@@ -27,31 +27,31 @@ haft_core::templates! {
     REFUSED = "llm.refused",
         "{provider} refused the request: {reason}",
         "{provider} 拒绝了请求: {reason}";
-    // Its own id: whoever asks can shorten the conversation and ask again.
+    // A separate id: the caller can shorten the conversation and retry.
     CONTEXT = "llm.contextTooLong",
         "The conversation is too long for {model}: {reason}",
         "对话对于 {model} 过长: {reason}";
     CUT = "llm.cut",
-        "The answer of {provider} broke off before its end",
+        "The response of {provider} ended prematurely",
         "{provider} 的应答在结束前中断";
     NOT_UNDERSTOOD = "llm.notUnderstood",
-        "{provider} answered something that is not a model's answer; check its base URL",
+        "The response of {provider} is not a model response; check its base URL",
         "{provider} 返回的内容不是模型的应答；请检查其 base URL";
     TOO_LONG = "llm.eventTooLong",
-        "{provider} sent a single event that is too long to be read",
+        "{provider} sent an event that exceeds the size limit",
         "{provider} 发送的单个事件过长，无法读取";
     UNSUPPORTED = "llm.unsupportedOption",
         "{provider} does not support {name}, or not with this value; leave it out, or set drop_params to true",
         "{provider} 不支持 {name} 或该值；请去掉它，或将 drop_params 设为 true";
     BAD_KEY = "llm.badKey",
-        "The API key of {provider} holds characters that cannot be sent",
+        "The API key of {provider} contains characters that cannot be sent",
         "{provider} 的 API 密钥包含无法发送的字符";
 }
 
-/// So much is kept of what a provider says, in characters.
+/// Maximum length of a provider's error text, in characters.
 const LONGEST_REASON: usize = 500;
 
-/// Who was asked for what, for the words of a failure.
+/// The provider, model and key of a request, as used in error messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Asking {
     pub(crate) provider: String,
@@ -59,17 +59,17 @@ pub(crate) struct Asking {
     pub(crate) key: Option<SecretString>,
 }
 
-/// What a provider says went wrong.
+/// An error as the provider describes it.
 #[derive(Debug, Default, PartialEq)]
 struct Fault {
-    /// All the words by which it classes the error, in lower case.
+    /// Its type, code and status, in lower case.
     class: String,
     status: Option<u16>,
     reason: String,
 }
 
 impl Fault {
-    /// The error within a document, in any dialect's form.
+    /// Finds the error in a document, in any dialect.
     fn within(document: &Value) -> Option<Self> {
         let holder = document.as_array().and_then(|items| items.first()).unwrap_or(document);
         holder.get("error").filter(|error| !error.is_null()).map(Self::read)
@@ -100,7 +100,7 @@ impl Fault {
         words.iter().any(|words| reason.contains(words))
     }
 
-    /// There is no status for this one; every provider has its own words.
+    /// This error has no status; every provider words it differently.
     fn is_context(&self) -> bool {
         let words = [
             "context length",
@@ -114,12 +114,12 @@ impl Fault {
         self.is_of(&["context_length_exceeded", "request_too_large"]) || self.says(&words)
     }
 
-    /// Gemini calls a bad key a bad request.
+    /// Gemini reports an invalid key as a bad request.
     fn is_key(&self) -> bool {
         self.says(&["api key not valid", "invalid api key", "incorrect api key"])
     }
 
-    /// The error that it is. A quota that is spent does not come back while one waits.
+    /// Marks an exhausted quota as permanent: waiting does not help.
     fn judged(&self, error: CallError) -> CallError {
         if self.is_of(&["insufficient_quota"]) { error.that_must_not_be_repeated() } else { error }
     }
@@ -150,8 +150,8 @@ impl Fault {
 }
 
 impl Asking {
-    /// What an answer with another status than success means.
-    pub(crate) fn status(&self, answer: &Answer) -> CallError {
+    /// The error for a failure status.
+    pub(crate) fn status(&self, answer: &EgressResponse) -> CallError {
         let read = serde_json::from_slice::<Value>(&answer.body).ok();
         let fault = read.as_ref().map(|body| Fault::within(body).unwrap_or_else(|| Fault::read(body)));
         let fault = fault.unwrap_or_else(|| Fault { reason: text_of(answer), ..Fault::default() });
@@ -159,12 +159,12 @@ impl Asking {
         if matches!(status, 400 | 413 | 422) && (fault.is_context() || fault.is_key()) {
             return self.special(&fault).detail("status", status);
         }
-        let said = answer.failure(|kind| self.message(kind, &fault));
-        // Nobody asks what a success failed by.
-        fault.judged(said.unwrap_or_else(|| self.not_understood()))
+        let error = answer.failure(|kind| self.message(kind, &fault));
+        // Only failures are passed here; a success status falls back to a generic error.
+        fault.judged(error.unwrap_or_else(|| self.not_understood()))
     }
 
-    /// The error that an event is; nothing for any other event.
+    /// The error in an event. Returns `None` for any other event.
     pub(crate) fn event(&self, name: &str, document: &Value) -> Option<CallError> {
         let named = || (name == "error").then(|| Fault::read(document));
         let fault = Fault::within(document).or_else(named)?;
@@ -177,14 +177,14 @@ impl Asking {
 
     fn special(&self, fault: &Fault) -> CallError {
         if fault.is_context() {
-            let error = CallError::new(ErrorKind::Validation, self.words(&CONTEXT, fault));
+            let error = CallError::new(ErrorKind::Validation, self.describe(&CONTEXT, fault));
             return error.detail("code", CONTEXT_CODE);
         }
-        CallError::new(ErrorKind::Authentication, self.words(&AUTHENTICATION, fault))
+        CallError::new(ErrorKind::Authentication, self.describe(&AUTHENTICATION, fault))
     }
 
     fn message(&self, kind: ErrorKind, fault: &Fault) -> Message {
-        // A list of all kinds would say no more than this.
+        // The remaining kinds share one message.
         let template = if kind == ErrorKind::Authentication {
             &AUTHENTICATION
         } else if kind == ErrorKind::NotFound {
@@ -196,11 +196,11 @@ impl Asking {
         } else {
             &REFUSED
         };
-        self.words(template, fault)
+        self.describe(template, fault)
     }
 
-    fn words(&self, template: &'static Template, fault: &Fault) -> Message {
-        // Masked while it is whole: half a key would not be known.
+    fn describe(&self, template: &'static Template, fault: &Fault) -> Message {
+        // Mask before truncating: half a key would not be recognized.
         let clean = self.mask().text(fault.reason.trim()).into_owned();
         let reason: String =
             clean.chars().filter(|character| *character != '\0').take(LONGEST_REASON).collect();
@@ -220,7 +220,7 @@ impl Asking {
         CallError::new(ErrorKind::ResponseTooLarge, self.named(&TOO_LONG))
     }
 
-    /// The error for an option that the dialect does not have, or not with its value.
+    /// The error for an option that the dialect does not support, or not with its value.
     pub(crate) fn unsupported(&self, name: &str) -> CallError {
         let message = self.named(&UNSUPPORTED).with("name", name);
         CallError::new(ErrorKind::Validation, message).detail("param", name).that_did_nothing()
@@ -230,12 +230,12 @@ impl Asking {
         CallError::new(ErrorKind::Authentication, self.named(&BAD_KEY)).that_did_nothing()
     }
 
-    /// The error without the key, whoever made it.
+    /// Removes the key from an error.
     pub(crate) fn masked(&self, error: CallError) -> CallError {
         error.masked(&self.mask())
     }
 
-    /// Takes the key out of an answer.
+    /// The masking that removes the key from a response.
     pub(crate) fn masking(&self) -> Masking {
         Masking::of(self.key.as_ref().map(ExposeSecret::expose_secret))
     }
@@ -249,8 +249,8 @@ impl Asking {
     }
 }
 
-/// What stands in a body that is no JSON. A page for people says nothing here.
-fn text_of(answer: &Answer) -> String {
+/// The text of a body that is not JSON. Returns the status for HTML pages, which contain nothing useful.
+fn text_of(answer: &EgressResponse) -> String {
     let body = String::from_utf8_lossy(&answer.body);
     if body.trim_start().starts_with('<') || body.trim().is_empty() {
         return answer.status.to_string();

@@ -1,4 +1,4 @@
-//! Calls that small models write into their text, because nobody taught them the proper way.
+//! Tool calls written in the text, as produced by small models without native tool calls.
 
 use serde_json::{Deserializer, Value};
 
@@ -16,8 +16,7 @@ const FENCE: &str = "```";
 const OPEN: &str = "<tool_call>";
 const CLOSE: &str = "</tool_call>";
 
-/// The calls of tools that were offered, when the text ends with them. Whoever goes on to talk was only
-/// showing how a call would look.
+/// The calls of offered tools at the end of a text. If text follows, the calls were only an example.
 pub(crate) fn calls(text: &str, offered: &[&str]) -> Option<Written> {
     if let Some(calls) = read(text, offered) {
         return Some(Written { text: String::new(), calls });
@@ -43,17 +42,17 @@ pub(crate) fn calls(text: &str, offered: &[&str]) -> Option<Written> {
     (has_ended && !calls.is_empty()).then(|| Written { text: kept.trim().to_owned(), calls })
 }
 
-/// A part of a text that is marked off.
+/// A delimited block of a text.
 struct Block<'a> {
     before: &'a str,
     inside: &'a str,
     whole: &'a str,
 }
 
-/// The blocks of a text, from its beginning to its end. Each part of the text is searched once for each mark.
+/// Iterates over the blocks of a text. Each part of the text is searched once per delimiter.
 struct Blocks<'a> {
     rest: &'a str,
-    /// How many bytes from the end of the text the next marks stand, if there are any.
+    /// Distances of the next delimiters from the end of the text.
     fence: Option<usize>,
     open: Option<usize>,
 }
@@ -64,7 +63,7 @@ impl<'a> Blocks<'a> {
     }
 
     fn next(&mut self) -> Option<Block<'a>> {
-        // A mark inside of the last block counts no more.
+        // A delimiter inside the last block does not count.
         for (next, mark) in [(&mut self.fence, FENCE), (&mut self.open, OPEN)] {
             if next.is_some_and(|to_end| to_end > self.rest.len()) {
                 *next = find(self.rest, mark);
@@ -74,22 +73,23 @@ impl<'a> Blocks<'a> {
         let (before, from) = self.rest.split_at(self.rest.len() - to_end);
         let (opening, closing) = if self.fence == Some(to_end) { (FENCE, FENCE) } else { (OPEN, CLOSE) };
         let inner = from.strip_prefix(opening)?;
-        // What is never closed goes on to the end.
+        // An unclosed block extends to the end.
         let (inside, after) = inner.split_once(closing).unwrap_or((inner, ""));
         let (whole, rest) = from.split_at(from.len() - after.len());
         self.rest = rest;
-        // A fence may name its language.
+        // A fence may name a language.
         let inside = inside.trim_start_matches(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
         Some(Block { before, inside, whole })
     }
 }
 
-/// The distance of a mark from the end of the text.
+/// The distance of a delimiter from the end of the text.
 fn find(text: &str, mark: &str) -> Option<usize> {
     text.find(mark).map(|begin| text.len() - begin)
 }
 
-/// A text that is nothing but calls: one, several, or a list. Those beyond [`MAX_CALLS`] are not read.
+/// Parses a text that consists only of calls: one, several, or a list. Those beyond [`MAX_CALLS`] are not
+/// read.
 fn read(text: &str, offered: &[&str]) -> Option<Vec<Call>> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
@@ -133,14 +133,14 @@ mod tests {
 
     const OFFERED: [&str; 2] = ["weather", "time"];
 
-    /// The text that is left, and the calls.
+    /// The remaining text, and the calls.
     fn understood(text: &str) -> Option<(String, Vec<(String, String)>)> {
         let written = calls(text, &OFFERED)?;
         Some((written.text, written.calls.into_iter().map(|call| (call.name, call.arguments)).collect()))
     }
 
     #[test]
-    fn calls_are_understood_in_the_ways_in_which_models_write_them() {
+    fn all_common_notations_of_calls_are_parsed() {
         let one = r#"{"name": "weather", "arguments": {"city": "Paris"}}"#;
         for text in [
             one.to_owned(),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn words_before_stay_and_several_calls_keep_their_order() {
+    fn text_before_calls_stays_and_calls_are_in_order() {
         let text = "I will look.\n```sh\nls\n```\n<tool_call>{\"name\": \"weather\", \"arguments\": {}}</tool_call>\n\
                     <tool_call>{\"name\": \"time\", \"arguments\": {}}\n{\"name\": \"time\", \"arguments\": {\"a\": 1}}</tool_call>";
         let (left, calls) = understood(text).expect("calls");
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_call_stays_text() {
+    fn text_that_is_not_a_call_is_unchanged() {
         for text in [
             "",
             "Paris is warm.",
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_calls_are_taken_than_one_answer_may_have() {
+    fn calls_beyond_the_limit_are_not_read() {
         let one = r#"{"name": "weather", "arguments": {}}"#;
         for text in [
             one.repeat(1_000),
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn each_part_of_a_text_is_searched_once() {
-        // As many blocks as nobody could search the rest of the text for each of.
+        // Enough blocks to make quadratic work impossible to finish.
         for text in ["``````", "<tool_call></tool_call>", "```<tool_call>```", "<tool_call>```</tool_call>"] {
             assert_eq!(understood(&text.repeat(1 << 20)), None, "{text}");
         }

@@ -1,4 +1,4 @@
-//! The response format: how it is requested in the instructions, and its schema as Anthropic takes it.
+//! The response format: its request in the instructions, and schemas adapted for Anthropic.
 
 use haft_core::ResponseFormat;
 use serde_json::{Map, Value};
@@ -8,20 +8,20 @@ use crate::request::{ModelRequest, ToolChoice};
 /// How the response format is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FormatBy {
-    /// By the dialect's own field, if it has one that works beside the tools of the request.
+    /// In the dialect's field, if that works together with the request's tools.
     Field,
     /// In the instructions.
     Words,
 }
 
 impl FormatBy {
-    /// How a request asks for its response format.
+    /// The way a request states its response format.
     pub(crate) fn of(request: &ModelRequest) -> Self {
         if request.format_in_instructions { Self::Words } else { Self::Field }
     }
 }
 
-/// Keywords that Anthropic refuses in the schema of a response. They are written into the description instead.
+/// Keywords that Anthropic rejects in a response schema. They are moved into the description instead.
 const UNENFORCED: [&str; 15] = [
     "minimum",
     "maximum",
@@ -40,14 +40,14 @@ const UNENFORCED: [&str; 15] = [
     "contains",
 ];
 
-/// Formats of strings that Anthropic knows.
+/// String formats that Anthropic supports.
 const FORMATS: [&str; 9] =
     ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "uuid"];
 
-/// Maximum depth of a schema that is adapted. The check of a request allows less.
+/// Maximum depth of an adapted schema. Validation of requests allows less.
 const DEEPEST: usize = 64;
 
-/// Whether tools may be called. Some dialects cannot combine tools with a response format.
+/// Returns true if tools may be called. Some dialects cannot combine tools with a response format.
 pub(crate) fn has_tools(request: &ModelRequest) -> bool {
     !request.tools.is_empty() && request.tool_choice != ToolChoice::None
 }
@@ -59,7 +59,7 @@ pub(crate) fn instructions(request: &ModelRequest, by: FormatBy) -> Option<Strin
     with_format(all.join("\n\n"), request, by)
 }
 
-/// The instructions without those of participants with names, which are messages of their own.
+/// The instructions without those of named participants, which are separate messages.
 pub(crate) fn unnamed_instructions(request: &ModelRequest, by: FormatBy) -> Option<String> {
     with_format(request.system.clone().unwrap_or_default(), request, by)
 }
@@ -81,8 +81,8 @@ fn with_format(instructions: String, request: &ModelRequest, by: FormatBy) -> Op
     Some(own.map_or(words.clone(), |own| format!("{own}\n\n{words}")))
 }
 
-/// Returns true if the root of a schema is a union, directly or by reference. Gemini's subset merges the alternatives of a root
-/// into one object, which allows more than they do.
+/// Returns true if the root of a schema is a union, directly or by reference. Gemini's subset would merge the
+/// alternatives of a root into one object, which allows more.
 pub(crate) fn is_union(schema: &Value) -> bool {
     let mut root = schema;
     for _ in 0..DEEPEST {
@@ -98,8 +98,8 @@ pub(crate) fn is_union(schema: &Value) -> bool {
     true
 }
 
-/// Whether an object of a schema is a map, such as `dict[str, int]`: its property names are not in the schema.
-/// Anthropic and Gemini cannot express maps, and would return them empty.
+/// Returns true if a schema contains a map, such as `dict[str, int]`, whose property names are not in the
+/// schema. Anthropic and Gemini cannot express maps, and would return them empty.
 pub(crate) fn has_map(schema: &Value) -> bool {
     has_map_at(schema, 0)
 }
@@ -125,7 +125,7 @@ fn has_map_at(schema: &Value, depth: usize) -> bool {
     inner.any(|inner| has_map_at(inner, depth + 1))
 }
 
-/// Whether a schema says that its value is, or may be, an object.
+/// Returns true if the value of a schema is, or may be, an object.
 fn is_object(fields: &Map<String, Value>) -> bool {
     fields.contains_key("properties")
         || fields.get("type").is_some_and(|kind| {
@@ -133,7 +133,7 @@ fn is_object(fields: &Map<String, Value>) -> bool {
         })
 }
 
-/// A schema without maps, with closed objects and without keywords that Anthropic does not enforce.
+/// Converts a schema without maps to closed objects without the keywords that Anthropic does not enforce.
 pub(crate) fn closed(schema: &Value) -> Value {
     closed_at(schema, 0)
 }
@@ -156,7 +156,7 @@ fn closed_at(schema: &Value, depth: usize) -> Value {
             }
             "anyOf" | "oneOf" | "allOf" => {
                 let inner = value.as_array().into_iter().flatten().map(|inner| closed_at(inner, depth + 1));
-                // Anthropic takes alternatives only as `anyOf`.
+                // Anthropic supports alternatives only as `anyOf`.
                 let name = if name == "oneOf" { "anyOf" } else { name };
                 written.insert(name.to_owned(), inner.collect());
             }
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn union_at_the_root_is_found_also_behind_references() {
+    fn a_union_at_the_root_is_found_through_references() {
         let named = |reference: &str| {
             let either = json!({"oneOf": [{"type": "object"}, {"type": "object"}]});
             let defs = json!({
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_are_found_wherever_they_are() {
+    fn maps_are_found_at_any_position() {
         let scores = json!({"type": "object", "additionalProperties": {"type": "integer"}});
         let named = json!({"type": "object", "properties": {"a": {"type": "string"}}});
         let with = |name: &str, value: Value| {

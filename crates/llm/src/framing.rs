@@ -1,20 +1,20 @@
-//! How an answer's bytes become events: server-sent, a line each, or the whole body as one.
+//! Splits a response body into events: server-sent events, one per line, or the whole body.
 
 use crate::sse::{Event, Events};
 
-/// The longest event. The body as a whole is limited by whoever asks.
+/// Maximum size of an event. The caller limits the size of the body.
 const LONGEST: usize = 8 << 20;
 
-/// Why bytes are no answer of a model.
+/// The reason why a body is not a model's response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Misframed {
     TooLong,
-    /// A page for people, as a proxy or a wrong address sends it.
+    /// An HTML page, as sent by a proxy or a wrong URL.
     Page,
 }
 
-/// The events of one body. What it is shows in its first byte: content types are often wrong, and some
-/// servers answer with one document though they were asked for a stream.
+/// The framing of a body. It is detected by the first byte: content types are often wrong, and some servers
+/// return one document instead of a stream.
 pub(crate) enum Framing {
     Undecided { is_lines: bool },
     Events(Events),
@@ -23,12 +23,12 @@ pub(crate) enum Framing {
 }
 
 impl Framing {
-    /// Of a body that is a stream of events, or of lines.
+    /// The framing of a stream of events, or of lines.
     pub(crate) fn new(is_lines: bool) -> Self {
         Self::Undecided { is_lines }
     }
 
-    /// Takes more bytes, and gives the events that they complete.
+    /// Adds bytes, and returns the events that they complete.
     pub(crate) fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), Misframed> {
         if let Self::Undecided { is_lines } = *self {
             let Some(first) = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) else { return Ok(()) };
@@ -61,7 +61,7 @@ impl Framing {
         }
     }
 
-    /// Bytes of an event that is not whole yet.
+    /// Number of bytes of an incomplete event.
     pub(crate) fn pending(&self) -> usize {
         match self {
             Self::Undecided { .. } => 0,
@@ -70,7 +70,7 @@ impl Framing {
         }
     }
 
-    /// What is left when the body has ended.
+    /// The remaining event at the end of the body.
     pub(crate) fn finish(self) -> Option<Event> {
         match self {
             Self::Undecided { .. } => None,
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_byte_says_what_a_body_is() {
+    fn the_first_byte_determines_the_framing() {
         for size in [1, 2, 3, 1_000] {
             let read = |is_lines, body| read(is_lines, body, size);
             assert_eq!(read(false, "\n\ndata: 1\n\ndata: 2\n\n"), Ok(vec!["1".to_owned(), "2".to_owned()]));

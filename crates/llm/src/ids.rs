@@ -1,35 +1,35 @@
-//! Ids of calls as providers take them: a provider's own id goes back to it unchanged, every other id becomes one
-//! that all providers take.
+//! Ids of calls in provider requests: a provider's own id is returned unchanged; any other id is converted to
+//! a form that all providers accept.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use crate::answer::is_made_up;
 use crate::request::Call;
+use crate::response::is_made_up;
 
-/// An id with nothing in it that fits becomes this.
+/// Replaces an empty id.
 const UNNAMED: &str = "call";
 
-/// Mistral takes ids of exactly this many letters and digits, and everybody else takes them, too.
+/// Mistral accepts only ids of exactly nine letters and digits; all other providers accept them too.
 const PORTABLE_LENGTH: usize = 9;
 
-/// What a provider asks of an id.
+/// A provider's rule for ids.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rule {
     pub(crate) fits: fn(char) -> bool,
-    /// In characters.
+    /// Maximum length in characters.
     pub(crate) longest: usize,
 }
 
-/// The ids of one conversation, assigned from its beginning: read again with more messages behind it, every call
-/// has the same id as before.
+/// The ids of one conversation, assigned from the beginning: when the conversation grows, earlier calls keep
+/// their ids.
 pub(crate) struct Ids<'a> {
     rule: Rule,
     used: HashSet<String>,
-    /// How often an id was numbered.
+    /// The last number appended to each id.
     numbered: HashMap<String, u64>,
-    /// Calls of the last answer without a result yet: the ids that are sent, by ours.
+    /// Calls of the last response without a result: the ids sent to the provider, by Haft's ids.
     open: HashMap<&'a str, VecDeque<String>>,
-    /// The ids that were sent for calls of the last answer.
+    /// The ids that were sent for calls of the last response.
     sent: HashSet<String>,
 }
 
@@ -47,8 +47,8 @@ impl<'a> Ids<'a> {
     /// The id under which a call is sent.
     pub(crate) fn call(&mut self, call: &'a Call) -> String {
         let id = match &call.provider_id {
-            // The provider takes what it gave, whatever its form. Some servers count from the start in each answer:
-            // only within one answer may no id occur twice.
+            // The provider accepts its own ids, whatever their form. Some servers restart numbering in each
+            // response, so ids must be unique only within a response.
             Some(own) if !own.is_empty() && !self.sent.contains(own) => own.clone(),
             Some(_) | None => self.unused(&call.id),
         };
@@ -58,7 +58,8 @@ impl<'a> Ids<'a> {
         id
     }
 
-    /// An id that no earlier call has. Counts on from the last number, so that many equal ids stay linear.
+    /// An id that no earlier call has. Numbering continues from the last number, so that many equal ids take
+    /// linear time.
     fn unused(&mut self, id: &str) -> String {
         let written = |number: u64| {
             if is_made_up(id) {
@@ -81,23 +82,23 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// The id of a result: that of the first call that waits for one under our id.
+    /// The id for a result: that of the first open call with this id.
     pub(crate) fn result(&mut self, id: &str) -> String {
         let waiting = self.open.get_mut(id).and_then(VecDeque::pop_front);
         waiting.unwrap_or_else(|| self.unused(id))
     }
 
-    /// A new answer begins. Results of older answers are not expected any more.
-    pub(crate) fn next_answer(&mut self) {
+    /// Starts a new response. Results for earlier responses are no longer expected.
+    pub(crate) fn start_response(&mut self) {
         self.open.clear();
         self.sent.clear();
     }
 }
 
-/// Nine letters and digits that stand for an id, the same in every process.
+/// Derives nine letters and digits from an id, identically in every process.
 fn portable(id: &str, number: u64) -> String {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    // FNV-1a: it only has to spread, and to stay as it is.
+    // FNV-1a: a stable hash; it need not be cryptographic.
     let bytes = id.bytes().chain(number.to_le_bytes());
     let mut hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -111,7 +112,7 @@ fn portable(id: &str, number: u64) -> String {
 }
 
 impl Rule {
-    /// An id with something behind it that fits already.
+    /// The id with a suffix, truncated and with invalid characters replaced.
     fn written(self, id: &str, behind: &str) -> String {
         let id = if id.is_empty() { UNNAMED } else { id };
         let left = self.longest.saturating_sub(behind.len());
@@ -133,29 +134,29 @@ mod tests {
     }
 
     #[test]
-    fn a_providers_own_id_is_sent_back_unchanged() {
+    fn provider_ids_are_returned_unchanged() {
         let uuid = "0199a1b2-0000-7000-8000-000000000001";
         let one = call(uuid, Some("D681PevKs"));
         let other = call("0199a1b2-0000-7000-8000-000000000002", Some("D681PevKs"));
         let mut ids = Ids::new(RULE);
         assert_eq!([ids.call(&one), ids.result(&one.id)], ["D681PevKs"; 2]);
-        // A server that counts anew with each answer knows its calls by that.
-        ids.next_answer();
+        // A server that restarts numbering in each response expects its own ids.
+        ids.start_response();
         assert_eq!([ids.call(&other), ids.result(&other.id)], ["D681PevKs"; 2]);
-        // The form of the id is the provider's business.
+        // The id's form is not checked.
         for own in ["functions.look:0", "chatcmpl-tool-0123456789abcdef0123456789abcdef", uuid] {
             let call = call(uuid, Some(own));
             let mut ids = Ids::new(RULE);
             assert_eq!([ids.call(&call), ids.result(uuid)], [own; 2]);
         }
-        // Two calls of one answer are told apart all the same.
-        ids.next_answer();
+        // Two calls of one response get different ids.
+        ids.start_response();
         let pair = [ids.call(&one), ids.call(&other)];
         assert!(pair[0] == "D681PevKs" && pair[1] != pair[0], "{pair:?}");
     }
 
     #[test]
-    fn ids_of_our_own_and_of_other_providers_are_nine_letters_and_digits() {
+    fn foreign_ids_become_nine_alphanumeric_characters() {
         let uuid = "0199a1b2-0000-7000-8000-000000000001";
         for id in [uuid, "haft_told_2_0"] {
             let call = call(id, None);
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_would_be_one_get_numbers() {
+    fn equal_ids_are_numbered() {
         const SHORT: Rule = Rule { longest: 6, ..RULE };
         let calls = ["a.b:c", "a.b.c", "abcdefgh", "abcdefxy", ""].map(|id| call(id, None));
         let mut ids = Ids::new(SHORT);
@@ -180,24 +181,24 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_comes_again_belongs_to_the_call_that_is_open() {
+    fn a_repeated_id_refers_to_the_open_call() {
         let again = call("c", None);
         let mut ids = Ids::new(RULE);
         assert_eq!(
             [ids.call(&again), ids.call(&again), ids.result("c"), ids.result("c")],
             ["c", "c_2", "c", "c_2"]
         );
-        ids.next_answer();
+        ids.start_response();
         assert_eq!([ids.call(&again), ids.result("c")], ["c_3", "c_3"]);
-        // One call of this answer was never answered; the next answer's result is not its own.
-        ids.next_answer();
+        // One call of this response has no result; the next response's result does not belong to it.
+        ids.start_response();
         ids.call(&again);
-        ids.next_answer();
+        ids.start_response();
         assert_eq!([ids.call(&again), ids.result("c")], ["c_5", "c_5"]);
     }
 
     thread_local! {
-        /// How many characters of ids were written.
+        /// Number of id characters written.
         static WRITTEN: Cell<usize> = const { Cell::new(0) };
     }
 
@@ -228,7 +229,7 @@ mod tests {
                     WRITTEN.set(0);
                     let mut ids = Ids::new(COUNTING);
                     for answer in calls.chunks(calls_per_answer) {
-                        ids.next_answer();
+                        ids.start_response();
                         let sent: Vec<String> = answer.iter().map(|call| ids.call(call)).collect();
                         let results: Vec<String> = answer.iter().map(|call| ids.result(&call.id)).collect();
                         assert_eq!(results, sent, "{name}");

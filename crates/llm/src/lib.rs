@@ -1,10 +1,9 @@
-//! Models on the wire: one request in each provider's own form, and its streamed answer in one.
+//! Model providers over HTTP: sends one request in each provider's dialect, and parses streamed responses.
 //!
-//! A [`Model`] is asked once and answers with [`Delta`]s, which [`Gathered`] folds
-//! into a [`ModelAnswer`]. Loops, retries, budgets and where keys come from belong
-//! to whoever asks; connections belong to the egress guard.
+//! A [`Model`] receives a request and returns [`Delta`]s, which [`ResponseBuilder`] combines into a [`ModelResponse`].
+//! Agent loops, retries, budgets and the storage of keys belong to the caller; connections belong to the
+//! egress guard.
 
-mod answer;
 mod anthropic;
 mod delta;
 mod dialect;
@@ -24,6 +23,7 @@ mod reading;
 mod reasoning;
 mod refusal;
 mod request;
+mod response;
 mod schema;
 mod scripted;
 mod sides;
@@ -31,21 +31,21 @@ mod sse;
 mod thinking;
 mod wire;
 
-pub use answer::{Gathered, ModelAnswer};
 pub use delta::{Delta, DeltaStream, EndReason, MAX_CALLS, Usage};
 pub use dialect::Dialect;
-pub use model::{Asked, LeftOut, Model, TextToolCalls, dropped_before};
-pub use ollama::{OLLAMA_WINDOW, Window};
+pub use model::{Model, ModelStream, OmittedTool, TextToolCalls, dropped_before};
+pub use ollama::{ContextWindow, OLLAMA_WINDOW};
 pub use parameters::Parameters;
 pub use reasoning::{Reasoning, Seal, Thought};
 pub use request::{
-    Call, Image, ImageSource, ModelRequest, NamedInstruction, Part, SAID, TOLD, ToolChoice, ToolDefinition,
-    ToolResult, Turn,
+    CLIENT_CALL_PREFIX, Call, ContentPart, Image, ImageSource, ModelRequest, ModelTool, ModelTurn,
+    NamedInstruction, SYNTHETIC_CALL_PREFIX, ToolChoice, ToolResult,
 };
+pub use response::{ModelResponse, ResponseBuilder};
 pub use scripted::Scripted;
 pub use wire::{Reach, Wire};
 
-/// Every message of this crate.
+/// All message templates of this crate.
 pub fn all_templates() -> Vec<&'static haft_core::Template> {
     [failure::TEMPLATES, schema::TEMPLATES, scripted::TEMPLATES].into_iter().flatten().copied().collect()
 }

@@ -1,31 +1,32 @@
-//! Deltas without the provider's key: a model server may echo it in whatever its model says.
+//! Removes the provider's API key from deltas: a server may echo it anywhere.
 
 use haft_core::mask::Mask;
-use haft_core::mask_stream::{Held, StreamMask};
+use haft_core::mask_stream::{HeldText, StreamMask};
 use serde_json::Value;
 
 use crate::delta::Delta;
 use crate::reasoning::Seal;
 
-/// So few bytes at the end of a thought may begin the key without the thought losing its seal.
+/// If fewer bytes than this at the end of a thought may start the key, the thought keeps its seal.
 const FEW: usize = 4;
 
-/// Takes a key out of the deltas of one answer, however they are cut.
+/// Removes a key from the deltas of one response, even if it is split across deltas.
 #[derive(Default)]
 pub(crate) struct Masking {
     key: String,
     mask: StreamMask,
-    text: Held,
-    reasoning: Held,
-    /// Whether the held-back text comes from an earlier thought.
+    text: HeldText,
+    reasoning: HeldText,
+    /// True if the held-back text comes from an earlier thought.
     holds_earlier_thought: bool,
-    /// Probabilities of tokens whose text is held back. They are dropped if the key was in that text.
+    /// Log probabilities of held-back text. They are dropped if that text contained the key.
     logprobs: Vec<Value>,
-    /// Whether the key was in the last text: the probabilities that follow it are those of its tokens.
+    /// True if the last text contained the key: the next log probabilities are those of its tokens.
     is_text_masked: bool,
-    /// The pieces of each call's name. The key may be cut into several of them.
+    /// The pieces of each call's name. The key may be split across them.
     names: Vec<(usize, Vec<String>)>,
-    /// The arguments of each call. Nothing needs them before they are whole, and JSON has many spellings of a text.
+    /// The arguments of each call, held back until they are complete, since JSON can spell a text in many
+    /// ways.
     arguments: Vec<(usize, String)>,
 }
 
@@ -35,7 +36,7 @@ impl Masking {
         Self { mask: StreamMask::new([key.as_str()]), key, ..Self::default() }
     }
 
-    /// Passes on what certainly holds no part of the key.
+    /// Passes on everything that certainly contains no part of the key.
     pub(crate) fn pass(&mut self, delta: Delta, out: &mut impl FnMut(Delta)) {
         if self.mask.is_empty() {
             return out(delta);
@@ -89,13 +90,13 @@ impl Masking {
         }
     }
 
-    /// Passes on the seal of a thought that is unchanged. A provider accepts only those: a thought ends without its
-    /// seal if it was masked, may end with the beginning of the key, or begins with text of an earlier thought.
+    /// Passes on the seal of an unchanged thought. Providers verify seals, so a thought ends without one if
+    /// it was masked, may end with the start of the key, or begins with text of an earlier thought.
     fn seal(&mut self, seal: Seal, out: &mut impl FnMut(Delta)) {
         let is_masked = self.reasoning.take_has_masked();
         let has_earlier_text = std::mem::take(&mut self.holds_earlier_thought);
         if is_masked || has_earlier_text || self.reasoning.len() >= FEW {
-            // What is still held back goes into the next thought.
+            // The held-back text becomes part of the next thought.
             self.holds_earlier_thought = !self.reasoning.is_empty();
             return out(Delta::ReasoningSignature(Seal::Signature(String::new())));
         }
@@ -105,10 +106,10 @@ impl Masking {
         out(Delta::ReasoningSignature(seal));
     }
 
-    /// Passes on what was held back: the answer is whole.
+    /// Passes on held-back text at the end of the response.
     pub(crate) fn finish(&mut self, out: &mut impl FnMut(Delta)) {
         let (held, reasoning) = (std::mem::take(&mut self.text), std::mem::take(&mut self.reasoning));
-        // What is still held back may begin the key, or be all of it.
+        // The held-back text may contain the key or its start.
         if !held.is_empty() {
             self.logprobs.clear();
         }
@@ -130,14 +131,14 @@ impl Masking {
         }
     }
 
-    /// The pieces of a name, or the name without the key if the key is in it.
+    /// The pieces of a name, or one masked name if it contains the key.
     fn name(&self, pieces: Vec<String>) -> Vec<String> {
         let name = pieces.concat();
         let clean = self.mask.text(&name);
         if clean == name { pieces } else { vec![clean.into_owned()] }
     }
 
-    /// Arguments without the key. Where JSON may spell it in another way, each text in it is looked at.
+    /// Masks the arguments. If JSON escapes may hide the key, each decoded text is checked.
     fn arguments(&self, written: String) -> String {
         if !written.contains('\\') && self.mask.text(&written) == written {
             return written;
@@ -148,7 +149,7 @@ impl Masking {
         };
         let before = value.clone();
         mask.value(&mut value);
-        // What holds no key stays as the model wrote it.
+        // Arguments without the key stay as the model wrote them.
         if value == before { written } else { value.to_string() }
     }
 }
@@ -159,7 +160,7 @@ mod tests {
 
     const KEY: &str = "sk-secret-123456";
 
-    /// What is passed on: thoughts, text, arguments.
+    /// The reasoning, text and arguments that are passed on.
     fn passed(deltas: Vec<Delta>) -> [String; 3] {
         let mut masking = Masking::of(Some(KEY));
         let mut passed: [String; 3] = Default::default();
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_masked_in_texts_thoughts_and_arguments_wherever_they_are_cut() {
+    fn a_key_is_masked_in_texts_thoughts_and_arguments_across_deltas() {
         for cut in 0..=KEY.len() {
             let (first, second) = KEY.split_at(cut);
             let arguments = [format!("{{\"a\":\"{first}"), format!("{second}\"}}")];
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thought_keeps_its_seal_only_as_it_was() {
+    fn a_changed_thought_loses_its_seal() {
         let seal = || Delta::ReasoningSignature(Seal::Signature("s".to_owned()));
         let sealed = |thoughts: &[&str]| {
             let (mut masking, mut seals) = (Masking::of(Some(KEY)), Vec::new());
@@ -246,14 +247,14 @@ mod tests {
         assert_eq!(sealed(&["Hm.", "Words that end with s"]), ["s", "s"]);
         assert_eq!(sealed(&[KEY, "Hm."]), ["", "s"]);
         assert_eq!(sealed(&[&KEY[..9], &KEY[9..], "Hm."]), ["", "", "s"]);
-        // The end of the first thought is held back, and goes into the second one.
+        // The end of the first thought is held back, and becomes part of the second.
         assert_eq!(sealed(&["So it is sk-s", "Hm.", "Hm."]), ["", "", "s"]);
         let masked = format!("{KEY} s");
         assert_eq!(sealed(&[masked.as_str(), "Hm.", "Hm."]), ["", "", "s"]);
     }
 
     #[test]
-    fn a_key_is_masked_in_the_name_of_a_call_wherever_it_is_cut() {
+    fn a_key_is_masked_in_the_name_of_a_call_across_deltas() {
         let names = |pieces: &[&str]| {
             let (mut masking, mut names) = (Masking::of(Some(KEY)), Vec::new());
             let mut add = |delta: Delta| {
@@ -272,13 +273,13 @@ mod tests {
             let (first, second) = KEY.split_at(cut);
             assert_eq!(names(&[&format!("look_{first}"), second]), ["look_***"], "{cut}");
         }
-        // Some servers send the name in pieces, and some send all of it with each piece.
+        // Some servers send the name in pieces, others repeat it in each delta.
         assert_eq!(names(&["lo", "ok"]), ["lo", "ok"]);
         assert_eq!(names(&["look", "look"]), ["look", "look"]);
     }
 
     #[test]
-    fn arguments_are_masked_however_json_spells_them_and_stay_as_written_otherwise() {
+    fn arguments_are_masked_in_any_json_spelling_and_otherwise_unchanged() {
         let arguments = |fragment: &str| {
             passed(vec![Delta::Arguments { index: 0, fragment: fragment.to_owned() }])[2].clone()
         };

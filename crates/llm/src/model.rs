@@ -1,4 +1,4 @@
-//! The seam: whatever can be asked as a model is.
+//! The `Model` trait, implemented by all sources of model responses.
 
 use std::sync::Arc;
 
@@ -9,30 +9,30 @@ use serde_json::Value;
 use crate::delta::DeltaStream;
 use crate::request::ModelRequest;
 
-/// The detail of an error that names the options that the provider had refused before.
+/// The error detail that lists the options which the provider rejected.
 const DROPPED: &str = "dropped";
 
-/// Something that answers as a model does.
+/// A source of model responses.
 pub trait Model: Send + Sync {
-    /// Asks once. The limits hold for the whole answer; dropping the stream ends it.
+    /// Sends one request. The limits apply to the whole response; dropping the stream cancels it.
     fn ask<'a>(
         &'a self,
         request: &'a ModelRequest,
         limits: Limits,
-    ) -> BoxFuture<'a, Result<Asked, CallError>>;
+    ) -> BoxFuture<'a, Result<ModelStream, CallError>>;
 
-    /// Options that it does not have, or not with their values, by name.
+    /// The names of options that the model does not support, or not with their values.
     fn unsupported(&self, _options: &ModelOptions) -> Vec<String> {
         Vec::new()
     }
 
-    /// Whether it has no native tool calls, and writes them at the end of its text.
+    /// Returns true if the model has no native tool calls and writes calls at the end of its text.
     fn writes_calls_as_text(&self) -> bool {
         false
     }
 }
 
-/// A model that its provider's settings mark as having no native tool calls.
+/// A model whose provider settings declare that it has no native tool calls.
 pub struct TextToolCalls(pub Arc<dyn Model>);
 
 impl Model for TextToolCalls {
@@ -40,7 +40,7 @@ impl Model for TextToolCalls {
         &'a self,
         request: &'a ModelRequest,
         limits: Limits,
-    ) -> BoxFuture<'a, Result<Asked, CallError>> {
+    ) -> BoxFuture<'a, Result<ModelStream, CallError>> {
         self.0.ask(request, limits)
     }
 
@@ -53,31 +53,31 @@ impl Model for TextToolCalls {
     }
 }
 
-/// An answer that has begun.
-pub struct Asked {
-    /// Tools that the model was not told of.
-    pub left_out: Vec<LeftOut>,
-    /// Options that the provider does not support and that were left out, by name. `response_format` is then part of
-    /// the instructions.
+/// A response whose stream has started.
+pub struct ModelStream {
+    /// Tools that were omitted from the request.
+    pub left_out: Vec<OmittedTool>,
+    /// The names of unsupported options that were left out. `response_format` is then part of the
+    /// instructions.
     pub dropped: Vec<String>,
     pub deltas: DeltaStream,
 }
 
-/// Adds the options that a provider refused before to the error of the last request.
+/// Adds the options that a provider rejected earlier to the error of the last request.
 pub(crate) fn with_dropped(error: CallError, dropped: Vec<String>) -> CallError {
     if dropped.is_empty() { error } else { error.detail(DROPPED, dropped) }
 }
 
-/// The options that a provider refused before a request failed with this error. A retry leaves them out.
+/// The options that a provider rejected before a request failed with this error. A retry leaves them out.
 pub fn dropped_before(error: &CallError) -> Vec<String> {
     let details = error.details(Locale::En);
     let names = details.get(DROPPED).and_then(Value::as_array).into_iter().flatten();
     names.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// A tool that the provider would not have taken, and with it the whole request.
+/// A tool that was omitted because the provider would reject the whole request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LeftOut {
+pub struct OmittedTool {
     pub name: String,
     pub why: Message,
 }

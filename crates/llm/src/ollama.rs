@@ -1,4 +1,4 @@
-//! Ollama's own chat: a JSON document on each line, calls always whole.
+//! The dialect of Ollama's native chat API: one JSON document per line, with complete calls.
 
 use haft_core::ResponseFormat;
 use serde_json::{Map, Value, json};
@@ -7,31 +7,31 @@ use crate::delta::{Delta, EndReason, MAX_CALLS, Usage};
 use crate::dialect::{Body, Reader};
 use crate::format::{FormatBy, has_tools, instructions};
 use crate::options;
-use crate::request::{Image, ImageSource, ModelRequest, Part, ToolChoice, Turn};
+use crate::request::{ContentPart, Image, ImageSource, ModelRequest, ModelTurn, ToolChoice};
 use crate::schema::{Form, Offer, Offered};
 
-/// The window of a model of which nothing is known. It is always said: Ollama's own is as small as half of this, or
-/// depends on the machine, and what is beyond it is cut without a word.
+/// Default context window, in tokens. Haft always sends a window: Ollama's default can be smaller or depend
+/// on the machine, and Ollama silently truncates longer input.
 pub const OLLAMA_WINDOW: u32 = 8_192;
 
-/// What Ollama says of how much a model reads and writes in all, in tokens.
+/// The context window of a model as Ollama reports it, in tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Window {
-    /// What the model was made for.
+pub struct ContextWindow {
+    /// The maximum that the model supports.
     pub most: Option<u32>,
-    /// What somebody set for it.
+    /// The value configured for the model.
     pub set: Option<u32>,
 }
 
-impl Window {
-    /// Reads what `/api/show` tells of a model; nothing where it is no such thing.
+impl ContextWindow {
+    /// Parses the response of `/api/show`. Returns `None` if it is something else.
     pub(crate) fn read(shown: &Value) -> Option<Self> {
         let info = shown.get("model_info")?.as_object()?;
         let own = info.get("general.architecture").and_then(Value::as_str);
         let own = own.and_then(|family| info.get(&format!("{family}.context_length")));
         let any = || info.iter().find(|(name, _)| name.ends_with(".context_length")).map(|(_, value)| value);
         let most = own.or_else(any).and_then(Value::as_u64).and_then(|most| u32::try_from(most).ok());
-        // Parameters are lines of a name and its value.
+        // Parameters are lines with a name and a value.
         let lines = shown.get("parameters").and_then(Value::as_str).unwrap_or_default().lines();
         let mut set = lines.filter_map(|line| line.trim().strip_prefix("num_ctx ")?.trim().parse().ok());
         Some(Self { most: most.filter(|most| *most > 0), set: set.next().filter(|set| *set > 0) })
@@ -39,7 +39,7 @@ impl Window {
 }
 
 pub(crate) fn body(request: &ModelRequest, by: FormatBy) -> Body {
-    // With `format`, Ollama enforces the schema on everything that the model writes, and the model cannot call tools.
+    // With `format`, Ollama enforces the schema on all output, so the model cannot call tools.
     let format: Option<&ResponseFormat> =
         request.response_format.as_ref().filter(|_| by == FormatBy::Field && !has_tools(request));
     let mut fields = Map::new();
@@ -48,7 +48,7 @@ pub(crate) fn body(request: &ModelRequest, by: FormatBy) -> Body {
     set("messages", messages(request));
     set("stream", true.into());
     let Offer { tools, left_out } = Offer::of(&request.tools, Form::Subset);
-    // It cannot be told when to call; what it does not see it will not call.
+    // Ollama has no tool choice; omitting the tools prevents calls.
     if !tools.is_empty() && request.tool_choice != ToolChoice::None {
         let written = tools.into_iter().map(|tool| {
             let mut parameters = tool.schema.clone();
@@ -63,7 +63,7 @@ pub(crate) fn body(request: &ModelRequest, by: FormatBy) -> Body {
     }
     let options = [
         ("temperature", request.temperature.map(Value::from)),
-        ("num_predict", request.longest_answer().map(Value::from)),
+        ("num_predict", request.max_response_tokens().map(Value::from)),
         ("num_ctx", Some(request.context_tokens.unwrap_or(OLLAMA_WINDOW).into())),
     ];
     let mut options: Map<String, Value> =
@@ -76,7 +76,7 @@ pub(crate) fn body(request: &ModelRequest, by: FormatBy) -> Body {
     Body { json: Value::Object(fields), left_out, has_format: format.is_some() }
 }
 
-/// A tool's description, with that of its parameters: Ollama keeps no description at their root.
+/// A tool's description, including that of its root schema, which Ollama drops.
 fn description(tool: &Offered<'_>) -> String {
     let about = tool.schema.get("description").and_then(Value::as_str);
     let texts = [Some(tool.description), about].into_iter().flatten().filter(|text| !text.is_empty());
@@ -84,20 +84,21 @@ fn description(tool: &Offered<'_>) -> String {
 }
 
 fn messages(request: &ModelRequest) -> Value {
-    // The instructions have the response format beside `format`, too: Ollama does not show that field to the model.
+    // The instructions contain the response format in addition to `format`, which Ollama does not show to the
+    // model.
     let system = instructions(request, FormatBy::Words);
     let system = system.iter().map(|system| json!({"role": "system", "content": system}));
     let mut messages: Vec<Value> = system.collect();
-    // The ids that the model gave the calls of the last answer, by ours.
+    // The ids that the model assigned to the calls of its last response, by Haft's ids.
     let mut given: Vec<(&str, &str)> = Vec::new();
-    // Thoughts are given back while the calls that they led to are under way, and not later.
+    // Reasoning is returned only while the calls that it led to are in progress.
     let last_user =
-        request.turns.iter().rposition(|turn| matches!(turn, Turn::User { .. })).unwrap_or_default();
+        request.turns.iter().rposition(|turn| matches!(turn, ModelTurn::User { .. })).unwrap_or_default();
     for (number, turn) in request.turns.iter().enumerate() {
         match turn {
-            Turn::System { text, .. } => messages.push(json!({"role": "system", "content": text})),
-            Turn::User { parts, .. } => messages.push(user(parts)),
-            Turn::Assistant { text, reasoning, calls, .. } => {
+            ModelTurn::System { text, .. } => messages.push(json!({"role": "system", "content": text})),
+            ModelTurn::User { parts, .. } => messages.push(user(parts)),
+            ModelTurn::Assistant { text, reasoning, calls, .. } => {
                 let mut message = json!({"role": "assistant", "content": text});
                 let thoughts = reasoning.as_ref().map(|reasoning| reasoning.text.as_str());
                 if let Some(thoughts) = thoughts.filter(|text| !text.is_empty() && number > last_user) {
@@ -119,7 +120,7 @@ fn messages(request: &ModelRequest) -> Value {
                 }
                 messages.push(message);
             }
-            Turn::ToolResults { results } => messages.extend(results.iter().map(|result| {
+            ModelTurn::ToolResults { results } => messages.extend(results.iter().map(|result| {
                 let name = Form::Subset.called(&result.name);
                 let mut message = json!({"role": "tool", "tool_name": name, "content": result.content});
                 if let Some(id) = given.iter().find(|(own, _)| *own == result.call_id).map(|(_, id)| *id) {
@@ -132,14 +133,16 @@ fn messages(request: &ModelRequest) -> Value {
     Value::Array(messages)
 }
 
-/// One text and pictures beside it, which it does not fetch itself.
-fn user(parts: &[Part]) -> Value {
+/// A user message: one text, and images beside it, which Ollama does not fetch itself.
+fn user(parts: &[ContentPart]) -> Value {
     let (mut texts, mut images) = (Vec::new(), Vec::new());
     for part in parts {
         match part {
-            Part::Text { text } => texts.push(text.clone()),
-            Part::Image(Image { source: ImageSource::Data(data), .. }) => images.push(data.as_str()),
-            Part::Image(Image { source: ImageSource::Url(url), .. }) => texts.push(format!("(image: {url})")),
+            ContentPart::Text { text } => texts.push(text.clone()),
+            ContentPart::Image(Image { source: ImageSource::Data(data), .. }) => images.push(data.as_str()),
+            ContentPart::Image(Image { source: ImageSource::Url(url), .. }) => {
+                texts.push(format!("(image: {url})"))
+            }
         }
     }
     let mut message = json!({"role": "user", "content": texts.join("\n")});
@@ -149,7 +152,7 @@ fn user(parts: &[Part]) -> Value {
     message
 }
 
-/// The lines of an answer, as far as they came.
+/// The partially received lines of a response.
 #[derive(Default)]
 pub(crate) struct Lines {
     calls: usize,
@@ -162,11 +165,11 @@ impl Reader for Lines {
         let text = |name: &str| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         deltas.extend(text("thinking").map(|text| Delta::Reasoning(text.to_owned())));
         deltas.extend(text("content").map(|text| Delta::Text(text.to_owned())));
-        // Lines with thoughts or calls have log probabilities, too, which are not those of the answer.
+        // Lines with reasoning or calls have log probabilities too, which do not belong to the text.
         let logprobs = line.get("logprobs").and_then(Value::as_array).filter(|_| text("content").is_some());
         deltas.extend(logprobs.map(|tokens| Delta::Logprobs(tokens.iter().map(logprob).collect())));
         for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
-            // The answer ends at the first call beyond the limit.
+            // The response ends at the first call beyond the limit.
             if self.calls > MAX_CALLS {
                 break;
             }
@@ -196,7 +199,7 @@ impl Reader for Lines {
     }
 }
 
-/// The log probability of a token in OpenAI's form, of which Ollama leaves out empty lists.
+/// The log probability of a token in OpenAI's form. Ollama omits empty lists.
 fn logprob(token: &Value) -> Value {
     let mut token = token.clone();
     if let Value::Object(fields) = &mut token {

@@ -1,4 +1,4 @@
-//! Model options in each dialect's spelling.
+//! Converts model options to each dialect.
 
 use haft_core::ModelOptions;
 use haft_core::model_options::stops;
@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use crate::dialect::Dialect;
 use crate::thinking::ThinkingMode;
 
-/// Options that do not change the answer. Dialects that do not know them leave them out without a warning.
+/// Options that do not change the response. Dialects that do not support them drop them without a warning.
 const HINTS: [&str; 6] =
     ["user", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "prediction"];
 
-/// Options that Ollama takes under the same name.
+/// Options that Ollama supports under the same name.
 const OLLAMA: [&str; 16] = [
     "top_p",
     "top_k",
@@ -31,22 +31,22 @@ const OLLAMA: [&str; 16] = [
     "num_thread",
 ];
 
-/// Ollama's fields that have the same name, beside its `options`.
+/// Top-level fields of Ollama with the same name.
 const OLLAMA_FIELDS: [&str; 2] = ["logprobs", "top_logprobs"];
 
-/// Words of `reasoning_effort`, and kinds of `thinking`, that are translated. Compatible servers have further ones.
+/// Values of `reasoning_effort` and kinds of `thinking` that are converted. Compatible servers have others.
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 const THINKING_KINDS: [&str; 3] = ["enabled", "disabled", "adaptive"];
 
-/// Minimum number of tokens for the answer beside a thinking budget.
-const MIN_ANSWER: u64 = 1_024;
+/// Minimum number of tokens for the response in addition to a thinking budget.
+const MIN_RESPONSE: u64 = 1_024;
 
-/// Maximum length of a user id that Anthropic takes, in characters.
+/// Maximum length of a user id for Anthropic, in characters.
 const MAX_USER_ID: usize = 256;
 
-/// Whether a dialect has an option at all. Every option is sent to OpenAI-compatible servers, which refuse what they do
-/// not know.
-fn is_known(dialect: Dialect, name: &str) -> bool {
+/// Returns true if a dialect has an option. OpenAI-compatible servers receive every option and reject unknown
+/// ones themselves.
+fn has_option(dialect: Dialect, name: &str) -> bool {
     match dialect {
         Dialect::OpenAi => true,
         Dialect::Anthropic => ["stop", "top_p", "top_k", "reasoning_effort", "thinking"].contains(&name),
@@ -59,7 +59,8 @@ fn is_known(dialect: Dialect, name: &str) -> bool {
     }
 }
 
-/// Returns true if a dialect can express a value of an option that it has. OpenAI-compatible servers check values themselves.
+/// Returns true if a dialect can express the value of a supported option. OpenAI-compatible servers check
+/// values themselves.
 fn takes(dialect: Dialect, name: &str, value: &Value) -> bool {
     let number = |least: f64, most: f64| value.as_f64().is_some_and(|given| (least..=most).contains(&given));
     match (dialect, name) {
@@ -76,7 +77,7 @@ fn takes(dialect: Dialect, name: &str, value: &Value) -> bool {
     }
 }
 
-/// The options of a request that a dialect does not have, or not with their values, by name.
+/// The names of options that a dialect does not support, or not with their values.
 pub(crate) fn unsupported(dialect: Dialect, options: &ModelOptions) -> Vec<String> {
     let changes_nothing = |name: &str, value: &Value| {
         HINTS.contains(&name)
@@ -85,7 +86,7 @@ pub(crate) fn unsupported(dialect: Dialect, options: &ModelOptions) -> Vec<Strin
             || (matches!(name, "frequency_penalty" | "presence_penalty") && value.as_f64() == Some(0.0))
             || (name == "logit_bias" && value.as_object().is_some_and(Map::is_empty))
     };
-    let is_supported = |name: &str, value: &Value| match is_known(dialect, name) {
+    let is_supported = |name: &str, value: &Value| match has_option(dialect, name) {
         true => takes(dialect, name, value),
         false => changes_nothing(name, value),
     };
@@ -93,7 +94,7 @@ pub(crate) fn unsupported(dialect: Dialect, options: &ModelOptions) -> Vec<Strin
     missing.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Options in the form of chat completions: as they are.
+/// Copies options to a chat completion, unchanged.
 pub(crate) fn openai(options: &ModelOptions, is_own: bool, fields: &mut Map<String, Value>) {
     for (name, value) in options.iter() {
         let is_empty_stop = name == "stop" && stops(value).is_some_and(|stops| stops.is_empty());
@@ -101,7 +102,7 @@ pub(crate) fn openai(options: &ModelOptions, is_own: bool, fields: &mut Map<Stri
             continue;
         }
         let value = match (name, value) {
-            // Compatible servers with thinking models take Anthropic's object.
+            // Compatible servers with thinking models use Anthropic's object.
             ("thinking", Value::Bool(is_on)) if !is_own => {
                 json!({"type": if *is_on { "enabled" } else { "disabled" }})
             }
@@ -111,7 +112,7 @@ pub(crate) fn openai(options: &ModelOptions, is_own: bool, fields: &mut Map<Stri
     }
 }
 
-/// Options in the form of Anthropic's messages.
+/// Converts options to Anthropic's Messages API.
 pub(crate) fn anthropic(options: &ModelOptions, fields: &mut Map<String, Value>) {
     for (name, value) in options.iter() {
         match name {
@@ -126,12 +127,12 @@ pub(crate) fn anthropic(options: &ModelOptions, fields: &mut Map<String, Value>)
                 let id = value.as_str().filter(|id| id.chars().count() <= MAX_USER_ID);
                 fields.extend(id.map(|id| ("metadata".to_owned(), json!({"user_id": id}))));
             }
-            // Other tiers are those of OpenAI.
+            // Other tiers are specific to OpenAI.
             "service_tier" if value == "auto" || value == "standard_only" => {
                 fields.insert(name.to_owned(), value.clone());
             }
             "reasoning_effort" => match value.as_str() {
-                // An explicit `thinking` says whether the model thinks.
+                // An explicit `thinking` takes precedence.
                 Some("none") if options.get("thinking").is_some() => {}
                 Some("none") => {
                     fields.insert("thinking".to_owned(), json!({"type": "disabled"}));
@@ -161,12 +162,12 @@ pub(crate) fn anthropic(options: &ModelOptions, fields: &mut Map<String, Value>)
     }
 }
 
-/// Raises the maximum length of the answer above the thinking budget: thinking counts as output.
+/// Raises `max_tokens` above the thinking budget: thinking counts as output.
 fn make_room(thinking: &Value, fields: &mut Map<String, Value>) {
     let Some(budget) = thinking["budget_tokens"].as_u64() else { return };
     let length = fields.get("max_tokens").and_then(Value::as_u64).unwrap_or_default();
     if length <= budget {
-        fields.insert("max_tokens".to_owned(), (budget + length.max(MIN_ANSWER)).into());
+        fields.insert("max_tokens".to_owned(), (budget + length.max(MIN_RESPONSE)).into());
     }
 }
 
@@ -183,8 +184,8 @@ pub(crate) fn gemini_name(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Options as fields of Gemini's `generationConfig`. `levels` are the levels of thinking that the model takes; a model
-/// without levels takes a number of tokens.
+/// Converts options to Gemini's `generationConfig`. `levels` are the thinking levels that the model supports;
+/// a model without levels takes a number of tokens.
 pub(crate) fn gemini(options: &ModelOptions, levels: &[&str], generation: &mut Map<String, Value>) {
     for (name, value) in options.iter() {
         let Some(own) = gemini_name(name) else { continue };
@@ -199,7 +200,7 @@ pub(crate) fn gemini(options: &ModelOptions, levels: &[&str], generation: &mut M
     let (name, value) = mode.gemini(levels);
     let config = generation.entry("thinkingConfig").or_insert_with(|| json!({}));
     if let Value::Object(config) = config {
-        // Gemini refuses to include thoughts if thinking is off.
+        // Gemini rejects including thoughts if thinking is off.
         if name == "thinkingBudget" && value == 0 {
             config.shift_remove("includeThoughts");
         }
@@ -207,7 +208,8 @@ pub(crate) fn gemini(options: &ModelOptions, levels: &[&str], generation: &mut M
     }
 }
 
-/// Options in the form of Ollama's chat: most of them within `options`, `think` and log probabilities beside it.
+/// Converts options to Ollama's chat: most inside `options`; `think` and log probabilities are top-level
+/// fields.
 pub(crate) fn ollama(
     model: &str,
     asked: &ModelOptions,
@@ -243,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_a_dialect_does_not_have_are_named() {
+    fn unsupported_options_are_listed() {
         let all = options(json!({
             "top_p": 0.5, "seed": 1, "stop": "x", "logit_bias": {"1": 2}, "verbosity": "low",
             "reasoning_effort": "low", "user": "u", "presence_penalty": 0.0, "mirostat": 1, "own": true,
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_a_dialect_does_not_have_are_named_and_compatible_servers_get_all() {
+    fn unsupported_values_are_listed_and_compatible_servers_receive_all() {
         let all = options(json!({
             "top_p": 1.5, "top_k": -1, "frequency_penalty": 3, "top_logprobs": 21, "reasoning_effort": "default",
             "thinking": {"type": "auto"},
@@ -288,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn gemini_gets_a_level_or_a_budget_and_never_both() {
+    fn gemini_receives_a_level_or_a_budget_but_not_both() {
         let budget = json!({"type": "enabled", "budget_tokens": 2_000});
         let levels: &[&str] = &["low", "high"];
         let no_levels: &[&str] = &[];
@@ -314,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn thinking_reaches_compatible_servers_as_an_object_and_openai_as_it_is() {
+    fn thinking_is_an_object_for_compatible_servers_and_unchanged_for_openai() {
         for (given, compatible) in
             [(json!(true), json!({"type": "enabled"})), (json!(false), json!({"type": "disabled"}))]
         {
@@ -327,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn anthropic_gets_the_user_and_the_service_tiers_that_it_has() {
+    fn anthropic_receives_the_user_and_supported_service_tiers() {
         let long = "x".repeat(MAX_USER_ID + 1);
         for (given, expected) in [
             (json!({"user": "ada"}), json!({"metadata": {"user_id": "ada"}})),
@@ -354,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_of_thought_leaves_room_for_the_answer() {
+    fn a_thinking_budget_reserves_tokens_for_the_response() {
         for (length, expected) in [(500, 4_096 + 1_024), (4_096, 8_192), (8_192, 8_192)] {
             let mut fields = Map::from_iter([("max_tokens".to_owned(), json!(length))]);
             let asked = options(json!({"thinking": {"type": "enabled", "budget_tokens": 4_096}}));

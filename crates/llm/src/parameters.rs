@@ -1,4 +1,4 @@
-//! What a tool takes: a schema that many questions share, and what dialects make of it, worked out once.
+//! The parameter schema of a tool, with its adaptation for each dialect cached.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::schema::Form;
 
-/// A JSON Schema of any kind; each dialect gets what it can read. Cheap to clone.
+/// A JSON Schema; each dialect gets the part that it supports. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Parameters(Arc<Inner>);
 
@@ -22,7 +22,7 @@ struct Inner {
 }
 
 impl Parameters {
-    /// As a dialect takes it, or why it does not.
+    /// The schema adapted for a dialect, or the reason why it cannot be.
     pub(crate) fn adapted(&self, form: Form) -> Result<&Value, &Message> {
         let known = match form {
             Form::OpenAi => &self.0.open_ai,

@@ -1,4 +1,4 @@
-//! An answer while it is read: bytes in, deltas out, and how the two may part.
+//! Reads a response: converts body bytes to deltas, and detects incomplete responses.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::framing::{Framing, Misframed};
 use crate::masking::Masking;
 use crate::sse::Event;
 
-/// What ends a stream of OpenAI's.
+/// The last event of an OpenAI stream.
 const DONE: &str = "[DONE]";
 
 pub(crate) struct Reading {
@@ -20,7 +20,7 @@ pub(crate) struct Reading {
     reader: Box<dyn Reader>,
     masking: Masking,
     asking: Asking,
-    /// What was read and not given yet; an error only at the end.
+    /// Deltas that are parsed but not yet returned. An error is always last.
     ready: VecDeque<Result<Delta, CallError>>,
     is_over: bool,
 }
@@ -32,28 +32,28 @@ impl Reading {
         Self { framing, reader, masking, asking, ready: VecDeque::new(), is_over: false }
     }
 
-    /// What was read and not given yet.
+    /// Takes the next parsed delta.
     pub(crate) fn next(&mut self) -> Option<Result<Delta, CallError>> {
         self.ready.pop_front()
     }
 
-    /// Nothing more is to be read.
+    /// Returns true if nothing more will be read.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// How many bytes there are to work on when these are added.
+    /// Number of bytes to process when this number is added.
     pub(crate) fn work(&self, more: usize) -> usize {
         self.framing.pending() + more
     }
 
-    /// Ends with an error, after all that came before it.
+    /// Ends with an error, after all deltas received before it.
     pub(crate) fn fail(&mut self, error: CallError) {
         self.is_over = true;
         self.ready.push_back(Err(error));
     }
 
-    /// Takes more of the body.
+    /// Processes more bytes of the body.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<(), CallError> {
         let mut events = Vec::new();
         let fed = self.framing.feed(bytes, &mut events);
@@ -69,12 +69,12 @@ impl Reading {
         })
     }
 
-    /// The body has ended, and with it the answer, or not.
+    /// Processes the end of the body. Returns an error if the response is incomplete.
     pub(crate) fn finish(&mut self) -> Result<(), CallError> {
         let is_document = matches!(self.framing, Framing::Whole(_));
         let rest = std::mem::replace(&mut self.framing, Framing::new(false)).finish();
         if let Some(event) = rest {
-            // The last event may be half a one.
+            // The last event may be incomplete.
             let is_whole = event.data.trim() == DONE || serde_json::from_str::<Value>(&event.data).is_ok();
             if !is_whole {
                 return self.break_off(self.asking.cut());
@@ -84,7 +84,7 @@ impl Reading {
                 self.end();
                 return Ok(());
             }
-            // A whole document, and nothing in it that a model would say.
+            // A whole document that contains no part of a model response.
             if is_document && self.reader.end().is_none() && self.ready.len() == before {
                 return Err(self.asking.not_understood());
             }
@@ -92,8 +92,8 @@ impl Reading {
         self.break_off(self.asking.cut())
     }
 
-    /// Nothing more comes. That is an error, unless the model had said that it is done: then only what it
-    /// cost may be missing.
+    /// Ends the response early. Returns an error, unless the model had already stopped: then only usage data
+    /// may be missing.
     pub(crate) fn break_off(&mut self, error: CallError) -> Result<(), CallError> {
         if self.reader.end().is_none() {
             return Err(error);
@@ -102,7 +102,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Reads an event; true when it was the last.
+    /// Reads an event. Returns true if it was the last.
     fn read(&mut self, event: &Event) -> Result<bool, CallError> {
         let data = event.data.trim();
         if data == DONE {
@@ -127,7 +127,7 @@ impl Reading {
             | Delta::End(_) => false,
         };
         for delta in deltas {
-            // No answer needs so many calls; whatever follows is not read.
+            // Calls beyond the limit end the response; the rest is not read.
             if is_beyond(&delta) {
                 return Ok(true);
             }

@@ -1,44 +1,44 @@
-//! What a model thought before it spoke and in between: all of it for whoever reads along, and piece by piece for
-//! the provider, which takes its own thoughts back only as they were.
+//! Reasoning of a model: as one text for readers, and as separate thoughts for the provider, which accepts
+//! only its own unchanged thoughts.
 
 use serde::{Deserialize, Serialize};
 
-/// What a model thought. One thought before everything else needs no pieces.
+/// The reasoning of one response. A single thought before all other output needs no list of thoughts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reasoning {
-    /// All of it.
+    /// The text of all thoughts.
     pub text: String,
-    /// By which Anthropic knows its own thought again; it refuses thoughts without.
+    /// The signature by which Anthropic verifies the thought; it rejects thoughts without one.
     #[serde(default)]
     pub signature: Option<String>,
-    /// Where it thought more than once, or in secret: each thought, in their order.
+    /// Each thought in order, if there are several or a redacted one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thoughts: Vec<Thought>,
 }
 
-/// One thought, and where it stood in its answer.
+/// One thought and its position in the response.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Thought {
     pub text: String,
-    /// Nothing where the provider would not know it again.
+    /// `None` if the provider cannot verify the thought.
     pub seal: Option<Seal>,
-    /// So many bytes of the answer's words came before it, and so many calls.
+    /// Position: number of text bytes before the thought, and number of calls before it.
     pub after_words: usize,
     pub after_calls: usize,
 }
 
-/// By what a provider knows a thought again.
+/// The proof by which a provider verifies its own thought.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Seal {
     Signature(String),
-    /// The thought itself, which nobody else can read.
+    /// The encrypted thought, which only the provider can read.
     Redacted(String),
 }
 
 impl Reasoning {
-    /// All that a model thought in an answer; nothing where it did not.
+    /// Combines the thoughts of a response. Returns `None` if there are none.
     pub(crate) fn of(thoughts: Vec<Thought>) -> Option<Self> {
         if thoughts.is_empty() {
             return None;
@@ -55,7 +55,7 @@ impl Reasoning {
         }
     }
 
-    /// Each thought that its provider knows again.
+    /// The thoughts that the provider can verify.
     pub(crate) fn sealed(&self) -> Vec<Thought> {
         let known = |thought: &&Thought| thought.seal.is_some();
         let first = self.signature.iter().map(|signature| Thought {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_before_is_read_and_one_thought_is_kept_as_it_was() {
+    fn one_thought_has_the_older_stored_form() {
         let one = Reasoning::of(vec![thought("Hm.", signed("s"))]).expect("a thought");
         let kept = json!({"text": "Hm.", "signature": "s"});
         assert_eq!(serde_json::to_value(&one).expect("written"), kept);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn several_thoughts_keep_their_own_seals_and_places() {
+    fn several_thoughts_have_separate_seals_and_positions() {
         let redacted = Some(Seal::Redacted("c2VjcmV0".to_owned()));
         let later = Thought { after_words: 7, after_calls: 1, ..thought("And then.", signed("t")) };
         let all =

@@ -1,4 +1,4 @@
-//! What is left out of a request after a provider refused it.
+//! Decides what to leave out of a request after a provider rejected it.
 
 use haft_core::model_options::RESPONSE_FORMAT;
 use haft_core::{CallError, ErrorKind, Locale, ModelOptions};
@@ -7,11 +7,11 @@ use crate::dialect::Dialect;
 use crate::options::gemini_name;
 use crate::request::ModelRequest;
 
-/// Maximum number of requests for one answer. A provider may refuse a request for one option after the other.
+/// Maximum number of requests for one response. A provider may reject one option after another.
 pub(crate) const MAX_REQUESTS: usize = 5;
 
-/// Words by which errors name the response format.
-const FORMAT_WORDS: [&str; 15] = [
+/// Terms for the response format in error messages.
+const FORMAT_TERMS: [&str; 15] = [
     "response_format",
     "output_config.format",
     "output_config:",
@@ -29,9 +29,9 @@ const FORMAT_WORDS: [&str; 15] = [
     "schema",
 ];
 
-/// Leaves out of a request what the provider refused, and returns the names in OpenAI's API. Returns no name if the
-/// error is about something else. The temperature and the field of the response format are always left out, other
-/// options with `drop_params`.
+/// Removes from a request the options that the provider rejected, and returns their names in OpenAI's API.
+/// Returns no name if the error has another cause. The temperature and the response format field are always
+/// removed, other options only with `drop_params`.
 pub(crate) fn leave_out_refused(
     dialect: Dialect,
     request: &mut ModelRequest,
@@ -49,8 +49,8 @@ pub(crate) fn leave_out_refused(
     names
 }
 
-/// The names of what an error is about, in OpenAI's API. Options come before the response format: words such as
-/// `schema` are in errors about other things, too.
+/// The options that an error is about, by their names in OpenAI's API. Options are checked before the
+/// response format: terms such as `schema` also occur in other errors.
 fn refused(dialect: Dialect, request: &ModelRequest, has_format_field: bool, reason: &str) -> Vec<String> {
     if request.temperature.is_some() && mentions(reason, "temperature") {
         return vec!["temperature".to_owned()];
@@ -68,7 +68,7 @@ fn refused(dialect: Dialect, request: &ModelRequest, has_format_field: bool, rea
             return named;
         }
     }
-    let is_format = has_format_field && FORMAT_WORDS.iter().any(|words| reason.contains(words));
+    let is_format = has_format_field && FORMAT_TERMS.iter().any(|words| reason.contains(words));
     if is_format { vec![RESPONSE_FORMAT.to_owned()] } else { Vec::new() }
 }
 
@@ -86,7 +86,7 @@ fn names_in_errors(
         (Dialect::Anthropic, "user") => &["user_id"],
         (Dialect::Anthropic, "reasoning_effort") if is_off => &["thinking"],
         (Dialect::Anthropic, "reasoning_effort") if has_format_field => &["effort"],
-        // Without a response format, the effort is all that the field has.
+        // Without a response format, `output_config` contains only the effort.
         (Dialect::Anthropic, "reasoning_effort") => &["effort", "output_config"],
         (Dialect::Gemini, "stop") => &["stop_sequences"],
         (Dialect::Gemini, "frequency_penalty" | "presence_penalty") => &["penalty"],
@@ -107,8 +107,8 @@ fn names_in_errors(
     names.map(str::to_ascii_lowercase).collect()
 }
 
-/// Whether a text has a name as a whole word. Letters of other scripts are no part of a name: Chinese text stands
-/// beside it without a space.
+/// Returns true if a text contains a name as a whole word. Letters of other scripts do not extend a name:
+/// Chinese text follows it without a space.
 fn mentions(text: &str, name: &str) -> bool {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
     text.match_indices(name).any(|(from, found)| {
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    /// What is left out of a request with these options after an error.
+    /// The options that are left out of a request after an error.
     fn left_out(dialect: Dialect, given: Value, has_format_field: bool, message: &str) -> Vec<String> {
         let Value::Object(fields) = given else { panic!("{given}") };
         let options = ModelOptions::read(fields).expect("good options");
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_found_by_the_names_of_their_dialect() {
+    fn options_are_recognized_by_their_dialects_names() {
         let effort = json!({"reasoning_effort": "low", "drop_params": true});
         let none = json!({"reasoning_effort": "none", "drop_params": true});
         let stop = json!({"stop": "END", "drop_params": true});
@@ -193,14 +193,14 @@ mod tests {
             let found = left_out(dialect, options.clone(), has_format_field, message);
             assert_eq!(found, [expected], "{dialect:?} {message}");
         }
-        // Without `drop_params`, the error is about an option that the user has to leave out.
+        // Without `drop_params`, the user must remove the option.
         let kept = json!({"reasoning_effort": "low"});
         let message = "output_config.effort: Extra inputs are not permitted";
         assert_eq!(left_out(Dialect::Anthropic, kept, true, message), Vec::<String>::new());
     }
 
     #[test]
-    fn only_whole_words_name_an_option() {
+    fn options_are_matched_as_whole_terms() {
         let options = json!({"x": 1, "top_p": 0.5, "stop": "END", "drop_params": true});
         for (message, expected) in [
             ("max_tokens exceeds the maximum", vec![]),

@@ -1,4 +1,4 @@
-//! What a model is asked, in no provider's form.
+//! Model requests, independent of the provider.
 
 use std::sync::Arc;
 
@@ -7,58 +7,58 @@ use haft_core::{ModelOptions, ResponseFormat};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::answer::is_placeholder;
 use crate::parameters::Parameters;
 use crate::reasoning::Reasoning;
+use crate::response::is_placeholder;
 
-/// How the ids of calls begin that no model made: results that came by themselves are told as such.
-pub const TOLD: &str = "haft_told_";
+/// Id prefix of calls that no model made: Haft presents unsolicited results as results of such calls.
+pub const SYNTHETIC_CALL_PREFIX: &str = "haft_told_";
 
-/// How the ids of calls begin that a client told of.
-pub const SAID: &str = "haft_said_";
+/// Id prefix of calls that a client included in its history.
+pub const CLIENT_CALL_PREFIX: &str = "haft_said_";
 
-/// One question to a model: the whole conversation so far, and what the model may call.
+/// A request to a model: the conversation so far, and the offered tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelRequest {
     pub model: String,
     #[serde(default)]
     pub system: Option<String>,
-    /// Further instructions at the beginning, of participants with names. Only OpenAI's form has the names.
+    /// Further instructions at the beginning, from named participants. Only OpenAI's dialect sends the names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub named_system: Vec<NamedInstruction>,
-    pub turns: Vec<Turn>,
+    pub turns: Vec<ModelTurn>,
     #[serde(default)]
-    pub tools: Vec<Arc<ToolDefinition>>,
+    pub tools: Vec<Arc<ModelTool>>,
     #[serde(default)]
     pub tool_choice: ToolChoice,
-    /// Whether one answer may hold several calls. Not every provider can be told.
+    /// Allows several calls in one response. Not every provider supports this setting.
     pub parallel_tool_calls: bool,
     #[serde(default)]
     pub temperature: Option<f64>,
     #[serde(default)]
     pub max_tokens: Option<u32>,
-    /// The response format; plain text if it is `None`. JSON in an answer is then the answer, and never a call.
+    /// The response format; `None` for plain text. With a format, JSON in the text is never read as a call.
     #[serde(default)]
     pub response_format: Option<ResponseFormat>,
-    /// Whether the response format is requested in the instructions, because the provider refused its field.
+    /// True if the response format is requested in the instructions, because the provider rejected its field.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub format_in_instructions: bool,
-    /// Further options, each in the dialect's own spelling where it has them.
+    /// Further options, converted to the dialect where it supports them.
     #[serde(default)]
     pub options: ModelOptions,
-    /// The window to run the model with, where that is ours to say: Ollama cuts a longer conversation silently.
-    /// [`OLLAMA_WINDOW`](crate::OLLAMA_WINDOW) where it is not said.
+    /// The context window for the model, which only Ollama needs: it silently truncates longer conversations.
+    /// Default: [`OLLAMA_WINDOW`](crate::OLLAMA_WINDOW).
     #[serde(default)]
     pub context_tokens: Option<u32>,
-    /// Whether the model has no native calls, and writes them at the end of its text.
+    /// True if the model has no native tool calls, and writes calls at the end of its text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub text_tool_calls: bool,
 }
 
 impl ModelRequest {
-    /// A conversation with nothing else said.
-    pub fn new(model: impl Into<String>, turns: Vec<Turn>) -> Self {
+    /// A request with default settings.
+    pub fn new(model: impl Into<String>, turns: Vec<ModelTurn>) -> Self {
         Self {
             model: model.into(),
             system: None,
@@ -77,8 +77,8 @@ impl ModelRequest {
         }
     }
 
-    /// Leaves out an option that the provider refused, by its name in OpenAI's API. The response format moves into the
-    /// instructions.
+    /// Removes an option that the provider rejected, by its name in OpenAI's API. The response format moves
+    /// into the instructions.
     pub fn leave_out(&mut self, option: &str) {
         match option {
             "temperature" => self.temperature = None,
@@ -89,62 +89,63 @@ impl ModelRequest {
         }
     }
 
-    /// How many tokens an answer may have, where that is said. None at all is refused, and nobody means it.
-    pub(crate) fn longest_answer(&self) -> Option<u32> {
+    /// The maximum number of response tokens, if set. Zero means unset, since providers reject it.
+    pub(crate) fn max_response_tokens(&self) -> Option<u32> {
         self.max_tokens.filter(|most| *most > 0)
     }
 
-    /// Whether a text that ends with calls makes them. That is so only for models that cannot call natively: one
-    /// that has done so in this conversation shows with such a text how a call would look.
+    /// Returns true if calls at the end of the text count as tool calls. That applies only to models without
+    /// native calls: a model that has made native calls in this conversation writes such text only as an
+    /// example.
     pub(crate) fn reads_text_calls(&self) -> bool {
         self.text_tool_calls && !self.has_native_calls()
     }
 
-    /// Whether the conversation holds a call that its model did not write into its text. A call of a client's history
-    /// is one, unless its client says otherwise.
+    /// Returns true if the conversation contains a call that the model did not write as text. Calls in a
+    /// client's history count as native unless the client states otherwise.
     pub fn has_native_calls(&self) -> bool {
         let mut calls = self.turns.iter().flat_map(|turn| match turn {
-            Turn::Assistant { calls, .. } => calls.as_slice(),
-            Turn::System { .. } | Turn::User { .. } | Turn::ToolResults { .. } => &[],
+            ModelTurn::Assistant { calls, .. } => calls.as_slice(),
+            ModelTurn::System { .. } | ModelTurn::User { .. } | ModelTurn::ToolResults { .. } => &[],
         });
-        // Results that came by themselves are told as calls that no model made.
-        calls.any(|call| !call.is_from_text && !call.id.starts_with(TOLD))
+        // Unsolicited results appear as results of calls that no model made.
+        calls.any(|call| !call.is_from_text && !call.id.starts_with(SYNTHETIC_CALL_PREFIX))
     }
 
-    /// How often the model has answered before. What was put into its mouth does not count.
-    pub fn answers_before(&self) -> usize {
-        let is_own = |turn: &&Turn| match turn {
-            Turn::Assistant { calls, .. } => {
-                calls.is_empty() || !calls.iter().all(|call| call.id.starts_with(TOLD))
+    /// The number of earlier responses of the model. Turns that Haft inserted do not count.
+    pub fn previous_responses(&self) -> usize {
+        let is_own = |turn: &&ModelTurn| match turn {
+            ModelTurn::Assistant { calls, .. } => {
+                calls.is_empty() || !calls.iter().all(|call| call.id.starts_with(SYNTHETIC_CALL_PREFIX))
             }
-            Turn::System { .. } | Turn::User { .. } | Turn::ToolResults { .. } => false,
+            ModelTurn::System { .. } | ModelTurn::User { .. } | ModelTurn::ToolResults { .. } => false,
         };
         self.turns.iter().filter(is_own).count()
     }
 }
 
-/// Instructions of a participant with a name.
+/// Instructions of a named participant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NamedInstruction {
     pub name: String,
     pub text: String,
 }
 
-/// What one side said.
+/// One turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
-pub enum Turn {
-    /// Instructions in the middle of a conversation. Dialects that have them only at its beginning say them as the
-    /// user.
+pub enum ModelTurn {
+    /// Instructions in the middle of a conversation. Dialects that support them only at the beginning send
+    /// them as a user message.
     System {
         text: String,
-        /// The name of the participant, if the client gave one. Only OpenAI's form has it.
+        /// The name of the participant, if the client gave one. Only OpenAI's dialect sends it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
     },
     User {
-        parts: Vec<Part>,
-        /// Which of several users, where that was said. Only OpenAI's form has it.
+        parts: Vec<ContentPart>,
+        /// The name of the user, if there are several. Only OpenAI's dialect sends it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
     },
@@ -154,21 +155,21 @@ pub enum Turn {
         reasoning: Option<Reasoning>,
         #[serde(default)]
         calls: Vec<Call>,
-        /// Which of several assistants, if the client said so. Only OpenAI's form has it.
+        /// The name of the assistant, if there are several. Only OpenAI's dialect sends it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
     },
-    /// The answers to the calls of the turn before, in their order.
+    /// The results of the calls in the previous turn, in order.
     ToolResults { results: Vec<ToolResult> },
 }
 
-impl Turn {
-    /// Words of the user.
+impl ModelTurn {
+    /// A user message.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::User { parts: vec![Part::Text { text: text.into() }], name: None }
+        Self::User { parts: vec![ContentPart::Text { text: text.into() }], name: None }
     }
 
-    /// What the model said and called.
+    /// A model's response.
     pub fn assistant(text: impl Into<String>, reasoning: Option<Reasoning>, calls: Vec<Call>) -> Self {
         Self::Assistant { text: text.into(), reasoning, calls, name: None }
     }
@@ -176,7 +177,7 @@ impl Turn {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-pub enum Part {
+pub enum ContentPart {
     Text { text: String },
     Image(Image),
 }
@@ -185,7 +186,7 @@ pub enum Part {
 #[serde(rename_all = "camelCase")]
 pub struct Image {
     pub media_type: String,
-    /// How closely it is looked at: `low`, `high` or `auto`. Only OpenAI's form has it.
+    /// The level of detail: `low`, `high` or `auto`. Only OpenAI's dialect sends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     #[serde(flatten)]
@@ -193,7 +194,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// An image that is in its address, or at one; nothing where there is none.
+    /// Parses a `data:` URL or the URL of an image. Returns `None` for anything else.
     pub fn read(url: &str) -> Option<Self> {
         let media_type = Self::media_type(url)?;
         let source = match url.strip_prefix("data:").and_then(|data| data.split_once(',')) {
@@ -203,7 +204,7 @@ impl Image {
         Some(Self { media_type, detail: None, source })
     }
 
-    /// The type of such an image.
+    /// The media type of the image at a URL.
     pub fn media_type(url: &str) -> Option<String> {
         let Some(data) = url.strip_prefix("data:") else {
             let is_address = url.starts_with("https://") || url.starts_with("http://");
@@ -213,13 +214,13 @@ impl Image {
         let head = head.strip_suffix(";base64")?;
         let kind = head.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let kind = kind.strip_prefix("image/").filter(|kind| !kind.is_empty())?;
-        // What everybody writes, and not everybody takes.
+        // `image/jpg` is common, but some providers reject it.
         let kind = if kind == "jpg" { "jpeg" } else { kind };
         Some(format!("image/{kind}"))
     }
 
-    /// Of which type it is, its name says, or else it is what most are: a provider that wants to know takes no
-    /// "any".
+    /// The media type by the file extension, with a common default: providers that require a type reject
+    /// wildcards.
     fn type_at(url: &str) -> String {
         let path = url.split(['?', '#']).next().unwrap_or_default();
         let name = path.rsplit('/').next().unwrap_or_default();
@@ -235,64 +236,65 @@ impl Image {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ImageSource {
-    /// In base64.
+    /// Base64 data.
     Data(String),
-    /// Where the provider can fetch it.
+    /// A URL that the provider fetches.
     Url(String),
 }
 
 /// A tool as the model sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToolDefinition {
+pub struct ModelTool {
     pub name: String,
     pub description: String,
     pub parameters: Parameters,
-    /// Whether the provider makes calls conform to the schema. Only OpenAI's form has it.
+    /// True if the provider must enforce the schema. Only OpenAI's dialect sends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
 }
 
-/// Whether tools are called. Taking them away altogether is worse than `None`: some providers refuse
-/// a conversation that has calls in it and no tools beside it.
+/// The tool choice: may or must the model call tools. `None` differs from sending no tools: some providers
+/// reject a conversation with calls if no tools are offered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ToolChoice {
-    /// As the model likes.
+    /// The model decides.
     #[default]
     Auto,
     None,
-    /// At least one.
+    /// At least one call.
     Required,
     Tool(String),
 }
 
-/// A call that a model made.
+/// A tool call made by a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     pub id: String,
     pub name: String,
-    /// As the model wrote them, which need not be JSON.
+    /// The arguments as the model wrote them; may be invalid JSON.
     pub arguments: String,
-    /// By which Gemini knows its own call again.
+    /// The signature by which Gemini verifies its own call.
     #[serde(default)]
     pub signature: Option<String>,
-    /// The id that the provider gave it, if `id` is ours. Only the model that made the call gets it back.
+    /// The id that the provider assigned, if Haft replaced it in `id`. Only the model that made the call gets
+    /// it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_id: Option<String>,
-    /// Whether the model wrote it into its text.
+    /// True if the model wrote the call in its text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_from_text: bool,
 }
 
 impl Call {
-    /// Gives it an id of ours, and keeps the one that the provider gave it.
+    /// Replaces the id, and keeps the provider's id.
     pub fn rename(&mut self, id: String) {
         let before = std::mem::replace(&mut self.id, id);
         self.provider_id = Some(before).filter(|id| !id.is_empty() && !is_placeholder(id));
     }
 
-    /// The arguments as an object, which providers insist on: they read the conversation again with every
-    /// turn, and would refuse all of it for one broken call.
+    /// The arguments as an object. Providers require one in every later request, and would reject the whole
+    /// conversation because of one malformed call.
     pub(crate) fn arguments_object(&self) -> Map<String, Value> {
         let written = self.arguments.trim();
         if written.is_empty() {
@@ -307,7 +309,8 @@ impl Call {
     }
 }
 
-/// What came of a call.
+/// The result of a tool call as sent to the model. A deferred call without a result has a placeholder as its
+/// content. The result of the engine is `haft_core::ToolExecutionResult`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
@@ -324,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_has_a_type_that_providers_take_or_is_none() {
+    fn images_have_a_media_type_that_providers_accept() {
         for (url, expected) in [
             ("https://a.example/cat.png", Some("image/png")),
             ("https://a.example/cat.JPG?size=2", Some("image/jpeg")),

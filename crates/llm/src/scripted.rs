@@ -1,4 +1,5 @@
-//! Answers read from a list, for tests and for a first try without any key. There is no model here.
+//! A provider that returns responses from a script, for tests and first steps without an API key. There is no
+//! model.
 
 use futures_util::stream;
 use haft_core::{BoxFuture, CallError, ErrorKind, Message};
@@ -7,27 +8,27 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::delta::{Delta, EndReason, Usage};
-use crate::model::{Asked, Model};
+use crate::model::{Model, ModelStream};
 use crate::request::ModelRequest;
 
 haft_core::templates! {
     BAD_SCRIPT = "llm.script.bad",
-        "The script is no list of answers: {reason}",
+        "The script is not a list of responses: {reason}",
         "脚本不是应答列表: {reason}";
     AT_END = "llm.script.atEnd",
-        "The script has {count} answers and is at its end",
+        "The script has {count} responses and is exhausted",
         "脚本共有 {count} 个应答，已到结尾";
 }
 
-/// A list of answers, one for each time that a conversation's model is asked.
+/// A list of responses, one for each request of a conversation.
 #[derive(Debug, Clone)]
 pub struct Scripted {
-    answers: Vec<Answer>,
+    answers: Vec<ScriptedResponse>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-struct Answer {
+struct ScriptedResponse {
     text: String,
     reasoning: String,
     tool_calls: Vec<ScriptedCall>,
@@ -40,13 +41,13 @@ struct ScriptedCall {
     #[serde(default)]
     id: Option<String>,
     name: String,
-    /// A text stands as it is, so that broken arguments can be written.
+    /// A text is used unchanged, so that a script can contain malformed arguments.
     #[serde(default)]
     arguments: Value,
 }
 
 impl Scripted {
-    /// Reads a JSON list of `{text?, reasoning?, toolCalls?: [{id?, name, arguments?}], usage?}`.
+    /// Parses a JSON list of `{text?, reasoning?, toolCalls?: [{id?, name, arguments?}], usage?}`.
     pub fn read(script: &str) -> Result<Self, CallError> {
         match serde_json::from_str(script) {
             Ok(answers) => Ok(Self { answers }),
@@ -59,12 +60,16 @@ impl Scripted {
 }
 
 impl Model for Scripted {
-    fn ask<'a>(&'a self, request: &'a ModelRequest, _: Limits) -> BoxFuture<'a, Result<Asked, CallError>> {
-        let answer = self.answers.get(request.answers_before()).cloned().ok_or_else(|| {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        _: Limits,
+    ) -> BoxFuture<'a, Result<ModelStream, CallError>> {
+        let answer = self.answers.get(request.previous_responses()).cloned().ok_or_else(|| {
             let message = Message::new(&AT_END).with("count", self.answers.len());
             CallError::new(ErrorKind::Validation, message)
         });
-        let asked = answer.map(|answer| Asked {
+        let asked = answer.map(|answer| ModelStream {
             left_out: Vec::new(),
             dropped: Vec::new(),
             deltas: Box::pin(stream::iter(answer.into_deltas().into_iter().map(Ok))),
@@ -73,8 +78,8 @@ impl Model for Scripted {
     }
 }
 
-impl Answer {
-    /// Word by word, as a model would.
+impl ScriptedResponse {
+    /// Splits the response into one delta per word, like a model.
     fn into_deltas(self) -> Vec<Delta> {
         let words = |text: &str| text.split_inclusive(' ').map(str::to_owned).collect::<Vec<_>>();
         let mut deltas: Vec<Delta> = words(&self.reasoning).into_iter().map(Delta::Reasoning).collect();

@@ -1,21 +1,20 @@
-//! A conversation for providers with two sides that take turns: the user begins and has the last word, and
-//! neighbours of one side are one message.
+//! Converts a conversation for providers that require alternating roles: it starts and ends with the user,
+//! and adjacent messages of one role are merged.
 
 use serde_json::{Value, json};
 
-/// What the user says where nothing is left of it: no message may be empty, and the user has to begin.
+/// The placeholder for an empty user message: messages must not be empty, and the user must be first.
 const NOTHING: &str = "(nothing)";
 
-/// What the user says where the model spoke last: nobody writes on in its own answer any more, and whoever goes
-/// on with a conversation has nothing new to say.
-const GO_ON: &str = "Go on.";
+/// The user message after a final model message: providers do not continue a model's own message.
+const CONTINUE: &str = "Go on.";
 
-/// Instructions in the middle of a conversation, as words of the user.
+/// Instructions in the middle of a conversation, as user text.
 pub(crate) fn instruction(text: &str) -> String {
     format!("<system>\n{text}\n</system>")
 }
 
-/// Messages of a user and of somebody else.
+/// The messages of the user and the model.
 #[derive(Default)]
 pub(crate) struct Sides {
     messages: Vec<(Side, Vec<Value>)>,
@@ -28,7 +27,7 @@ pub(crate) enum Side {
 }
 
 impl Sides {
-    /// What one side says next. Nothing is no message: after a turn that was cancelled, a user speaks twice.
+    /// Adds a message. Empty messages are dropped; adjacent messages of one role are merged.
     pub(crate) fn say(&mut self, side: Side, said: Vec<Value>) {
         if said.is_empty() {
             return;
@@ -39,19 +38,19 @@ impl Sides {
         }
     }
 
-    /// All messages; `words` writes a text as the provider has it.
+    /// All messages; `words` converts a text to the provider's form.
     pub(crate) fn finish(mut self, words: impl Fn(&str) -> Value) -> Vec<(Side, Vec<Value>)> {
         if self.messages.first().is_none_or(|(side, _)| *side != Side::User) {
             self.messages.insert(0, (Side::User, vec![words(NOTHING)]));
         }
         if self.messages.last().is_some_and(|(side, _)| *side == Side::Model) {
-            self.messages.push((Side::User, vec![words(GO_ON)]));
+            self.messages.push((Side::User, vec![words(CONTINUE)]));
         }
         self.messages
     }
 }
 
-/// Messages as JSON: the name of the user's side is everybody's, those of the other and of the content are not.
+/// Messages as JSON. The role name of the user is common to all providers; `model` and `content` differ.
 pub(crate) fn written(messages: Vec<(Side, Vec<Value>)>, model: &str, content: &str) -> Value {
     let written = messages.into_iter().map(|(side, said)| {
         let role = match side {

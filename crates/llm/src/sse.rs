@@ -1,23 +1,23 @@
-//! Server-sent events, read strictly and within bounds, however the bytes are cut.
+//! Parses server-sent events with a size limit, independent of chunk boundaries.
 
-/// One event, with whatever lines of data it had.
+/// One event, with its data lines joined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Event {
-    /// Empty where the server gave none.
+    /// Empty if the server sent none.
     pub(crate) name: String,
     pub(crate) data: String,
 }
 
-/// A line, or an event, is longer than anybody may send.
+/// A line or an event exceeds the size limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-/// The events of one stream.
+/// The parser of one stream.
 pub(crate) struct Events {
     line: Vec<u8>,
     event: Event,
     has_data: bool,
-    /// The last byte ended a line, and a line feed behind it belongs to that end.
+    /// The last byte was a carriage return; a following line feed belongs to it.
     after_return: bool,
     is_first_line: bool,
     limit: usize,
@@ -37,7 +37,7 @@ impl Events {
         }
     }
 
-    /// Takes more bytes, and gives the events that they complete.
+    /// Adds bytes, and returns the events that they complete.
     pub(crate) fn feed(&mut self, mut bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TooLong> {
         while let Some(first) = bytes.first() {
             if std::mem::take(&mut self.after_return) && *first == b'\n' {
@@ -58,12 +58,12 @@ impl Events {
         Ok(())
     }
 
-    /// Bytes of an event that is not whole yet.
+    /// Number of bytes of an incomplete event.
     pub(crate) fn pending(&self) -> usize {
         self.line.len() + self.event.data.len()
     }
 
-    /// What stood at the end of the stream without the blank line that completes it: some leave it out.
+    /// The event at the end of the stream without the final blank line, which some servers omit.
     pub(crate) fn finish(mut self) -> Option<Event> {
         let mut events = Vec::new();
         self.end_line(&mut events).ok()?;
@@ -97,7 +97,7 @@ impl Events {
                 self.has_data = true;
             }
             "event" => value.clone_into(&mut self.event.name),
-            // Comments have an empty name; ids and pauses are for clients that connect again.
+            // Comments have an empty name; `id` and `retry` are only for clients that reconnect.
             _ => {}
         }
         Ok(())
@@ -112,7 +112,7 @@ mod tests {
         Event { name: name.to_owned(), data: data.to_owned() }
     }
 
-    /// The events of a stream, and what was left at its end, cut after each of these bytes.
+    /// The events of a stream that is split at these offsets, and the event at its end.
     fn read(stream: &[u8], cuts: &[usize]) -> (Vec<Event>, Option<Event>) {
         let (mut reader, mut events, mut from) = (Events::within(1_000), Vec::new(), 0);
         for to in cuts.iter().copied().chain([stream.len()]) {
@@ -126,7 +126,7 @@ mod tests {
                           id: 7\nretry: 1\nevent: lost\n\ndata:日本\r\n\r\nodd\n\n\ndata: x:y\n\n";
 
     #[test]
-    fn events_are_the_same_wherever_the_bytes_are_cut() {
+    fn events_do_not_depend_on_chunk_boundaries() {
         let expected = vec![event("a", "one\n two"), event("", ""), event("", "日本"), event("", "x:y")];
         let stream = STREAM.as_bytes();
         for first in 0..=stream.len() {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_without_its_blank_line_is_given_at_the_end() {
+    fn an_event_without_blank_line_is_returned_at_the_end() {
         for (stream, last) in [
             ("data: [DONE]", Some("[DONE]")),
             ("data: [DONE]\n", Some("[DONE]")),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_grows_beyond_the_limit() {
+    fn buffers_do_not_exceed_the_limit() {
         let mut events = Vec::new();
         let long = "x".repeat(99);
         assert_eq!(Events::within(100).feed(long.as_bytes(), &mut events), Ok(()));

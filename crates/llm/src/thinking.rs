@@ -1,9 +1,9 @@
-//! How much a model is to think, from the options `thinking` and `reasoning_effort`.
+//! The thinking mode, from the options `thinking` and `reasoning_effort`.
 
 use haft_core::ModelOptions;
 use serde_json::Value;
 
-/// The thinking budget that stands for an effort, in tokens, for models without levels of thinking.
+/// The thinking budget for each effort, in tokens, for models without thinking levels.
 const EFFORT_BUDGETS: [(&str, u32); 6] = [
     ("minimal", 1_024),
     ("low", 1_024),
@@ -13,11 +13,11 @@ const EFFORT_BUDGETS: [(&str, u32); 6] = [
     ("max", 24_576),
 ];
 
-/// How much a model is to think before it answers.
+/// The amount of thinking before a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThinkingMode<'a> {
     Off,
-    /// As much as the model decides.
+    /// The model decides.
     On,
     /// At most this number of tokens.
     Budget(i64),
@@ -25,8 +25,8 @@ pub(crate) enum ThinkingMode<'a> {
 }
 
 impl<'a> ThinkingMode<'a> {
-    /// The mode that the options request: `thinking` says whether the model thinks, and with which budget;
-    /// `reasoning_effort` says how much, if there is no budget. Returns `None` if neither is given.
+    /// The mode that the options request: `thinking` turns thinking on or off and may set a budget;
+    /// `reasoning_effort` applies if there is no budget. Returns `None` if neither is given.
     pub(crate) fn of(options: &'a ModelOptions) -> Option<Self> {
         let effort = options.get("reasoning_effort").and_then(Value::as_str);
         let Some(thinking) = options.get("thinking") else {
@@ -42,14 +42,14 @@ impl<'a> ThinkingMode<'a> {
         })
     }
 
-    /// The field of Gemini's `thinkingConfig` and its value: one of the levels that the model takes, or a budget if it
-    /// takes none.
+    /// The field of Gemini's `thinkingConfig` and its value: one of the model's thinking levels, or a budget
+    /// if it has none.
     pub(crate) fn gemini(self, levels: &[&str]) -> (&'static str, Value) {
         let takes_levels = !levels.is_empty();
         let level = |level: &str| ("thinkingLevel", Value::from(level));
         let budget = |tokens: i64| ("thinkingBudget", Value::from(tokens));
         match self {
-            // The lowest level that all of these models take.
+            // The lowest level that all of these models support.
             Self::Off | Self::Effort("minimal" | "low") if takes_levels => level("low"),
             Self::Off => budget(0),
             // Gemini lets the model decide.
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn effort_is_a_level_a_budget_or_a_switch() {
+    fn effort_maps_to_a_level_a_budget_or_a_switch() {
         for (effort, levels, level_of_two, budgets) in [
             ("none", "low", "low", 0),
             ("minimal", "low", "low", 1_024),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn thinking_and_reasoning_effort_are_one_mode() {
+    fn thinking_and_reasoning_effort_determine_one_mode() {
         let budget = json!({"type": "enabled", "budget_tokens": 2_000});
         for (given, expected) in [
             (json!({}), None),

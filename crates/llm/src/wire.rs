@@ -1,11 +1,11 @@
-//! A model behind an address: asked over HTTP, and read while it answers.
+//! A model provider over HTTP: sends requests, and reads streamed responses.
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
 use futures_util::stream;
 use haft_core::{BoxFuture, CallError, ErrorKind, ModelOptions, SpaceId};
-use haft_egress::{Egress, Limits, Opened, Policy, Request, ToolPolicy};
+use haft_egress::{Egress, Limits, Request, RequestPolicy, StreamedResponse, ToolPolicy};
 use http::header::{ACCEPT, ACCEPT_ENCODING};
 use http::{HeaderValue, Method};
 use secrecy::{ExposeSecret, SecretString};
@@ -16,8 +16,8 @@ use crate::delta::Delta;
 use crate::dialect::{Body, Dialect};
 use crate::failure::Asking;
 use crate::format::FormatBy;
-use crate::model::{Asked, Model, with_dropped};
-use crate::ollama::Window;
+use crate::model::{Model, ModelStream, with_dropped};
+use crate::ollama::ContextWindow;
 use crate::options::unsupported;
 use crate::reading::Reading;
 use crate::refusal::{MAX_REQUESTS, leave_out_refused};
@@ -26,16 +26,16 @@ use crate::request::ModelRequest;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const STREAM: HeaderValue =
     HeaderValue::from_static("text/event-stream, application/x-ndjson, application/json");
-/// What is compressed on the way is often kept back there, too.
+/// Proxies often buffer compressed streams.
 const PLAIN: HeaderValue = HeaderValue::from_static("identity");
 
-/// Larger events are parsed on a thread of their own, so that others need not wait for it.
+/// Events above this size are parsed on a blocking thread, so that other tasks are not delayed.
 const HEAVY: usize = 256 << 10;
 
-/// A provider on the wire.
+/// A provider that is reached over HTTP.
 #[derive(Clone)]
 pub struct Wire {
-    /// What people call it.
+    /// The display name.
     pub name: String,
     pub dialect: Dialect,
     pub base: Url,
@@ -44,12 +44,12 @@ pub struct Wire {
     pub egress: Egress,
 }
 
-/// Who chose the address.
+/// The party that configured the base URL.
 #[derive(Debug, Clone)]
 pub enum Reach {
-    /// The operator: it may be anywhere, loopback included.
+    /// The operator: any address is allowed, loopback included.
     Operator,
-    /// A user of a space: the guard looks at it as at a tool's.
+    /// A user of a space: the egress guard applies the rules for tools.
     Space(SpaceId, ToolPolicy),
 }
 
@@ -58,7 +58,7 @@ impl Model for Wire {
         &'a self,
         request: &'a ModelRequest,
         limits: Limits,
-    ) -> BoxFuture<'a, Result<Asked, CallError>> {
+    ) -> BoxFuture<'a, Result<ModelStream, CallError>> {
         Box::pin(async move {
             let asking = self.asking(&request.model);
             let mut request = Cow::Borrowed(request);
@@ -69,13 +69,13 @@ impl Model for Wire {
             for name in &dropped {
                 request.to_mut().options.remove(name);
             }
-            // Each request leaves out what the one before was refused for.
+            // Each attempt leaves out the options that the previous one was rejected for.
             let mut requests = 1;
             loop {
                 let body = self.dialect.body(&self.base, &request, FormatBy::of(&request));
                 let has_format = body.has_format;
                 let error = match self.begin(&request, body, limits, &asking).await {
-                    Ok(asked) => return Ok(Asked { dropped, ..asked }),
+                    Ok(asked) => return Ok(ModelStream { dropped, ..asked }),
                     Err(error) => error,
                 };
                 let refused = match requests < MAX_REQUESTS {
@@ -103,7 +103,7 @@ impl Wire {
         body: Body,
         limits: Limits,
         asking: &Asking,
-    ) -> Result<Asked, CallError> {
+    ) -> Result<ModelStream, CallError> {
         let mut outgoing = Request::new(Method::POST, &self.dialect.url(&self.base, &request.model))?;
         outgoing.headers.insert(ACCEPT, STREAM);
         outgoing.headers.insert(ACCEPT_ENCODING, PLAIN);
@@ -114,10 +114,10 @@ impl Wire {
         let flow = Flow { opened: Some(opened), reading: Some(reading), asking: asking.clone() };
         let deltas =
             stream::unfold(flow, |mut flow| async move { flow.next().await.map(|delta| (delta, flow)) });
-        Ok(Asked { left_out: body.left_out, dropped: Vec::new(), deltas: Box::pin(deltas) })
+        Ok(ModelStream { left_out: body.left_out, dropped: Vec::new(), deltas: Box::pin(deltas) })
     }
 
-    /// The names of the models that the provider has.
+    /// The names of the provider's models.
     pub async fn models(&self, limits: Limits) -> Result<Vec<String>, CallError> {
         let asking = self.asking("");
         let request = Request::new(Method::GET, &self.dialect.models_url(&self.base))?;
@@ -128,8 +128,8 @@ impl Wire {
             .ok_or_else(|| asking.not_understood().detail("status", answer.status.as_u16()))
     }
 
-    /// The window of a model, as far as the provider tells; nothing where it is not ours to set.
-    pub async fn window(&self, model: &str, limits: Limits) -> Result<Option<Window>, CallError> {
+    /// The context window of a model. Returns `None` if the dialect cannot set it.
+    pub async fn window(&self, model: &str, limits: Limits) -> Result<Option<ContextWindow>, CallError> {
         let Some(url) = self.dialect.window_url(&self.base) else { return Ok(None) };
         let asking = self.asking(model);
         let mut request = Request::new(Method::POST, &url)?;
@@ -138,12 +138,17 @@ impl Wire {
         let answer = self.send(request, limits, &asking).await?.whole().await;
         let answer = answer.map_err(|error| asking.masked(error))?;
         let shown = serde_json::from_slice::<Value>(&answer.body).ok();
-        let window = shown.and_then(|shown| Window::read(&shown));
+        let window = shown.and_then(|shown| ContextWindow::read(&shown));
         window.map(Some).ok_or_else(|| asking.not_understood().detail("status", answer.status.as_u16()))
     }
 
-    /// Sends a request with what every request of this provider has; whatever is no success is an error.
-    async fn send(&self, mut request: Request, limits: Limits, asking: &Asking) -> Result<Opened, CallError> {
+    /// Sends a request with the provider's headers; a failure status becomes an error.
+    async fn send(
+        &self,
+        mut request: Request,
+        limits: Limits,
+        asking: &Asking,
+    ) -> Result<StreamedResponse, CallError> {
         if let Some(key) = &self.key {
             let (name, before) = self.dialect.key_header();
             let written = format!("{before}{}", key.expose_secret().trim());
@@ -154,11 +159,11 @@ impl Wire {
         if let Some((name, value)) = self.dialect.version_header() {
             request.headers.insert(name, value);
         }
-        // A conversation is nobody else's.
+        // Conversations are confidential.
         request.body_is_secret = true;
         let policy = match &self.reach {
-            Reach::Operator => Policy::Operator,
-            Reach::Space(space, rules) => Policy::Tool(*space, rules),
+            Reach::Operator => RequestPolicy::Operator,
+            Reach::Space(space, rules) => RequestPolicy::Tool(*space, rules),
         };
         let opened = self.egress.open(policy, request, limits).await;
         let opened = opened.map_err(|error| asking.masked(error))?;
@@ -174,11 +179,11 @@ impl Wire {
     }
 }
 
-/// An answer on its way.
+/// A streamed response.
 struct Flow {
-    /// Nothing once the answer is over.
-    opened: Option<Opened>,
-    /// Nothing where reading it failed.
+    /// `None` once the response has ended.
+    opened: Option<StreamedResponse>,
+    /// `None` after a parse error.
     reading: Option<Reading>,
     asking: Asking,
 }
@@ -192,11 +197,11 @@ impl Flow {
             }
             if reading.is_over() {
                 if let Some(opened) = self.opened.take() {
-                    opened.let_go().await;
+                    opened.drain().await;
                 }
                 return None;
             }
-            // An error takes the rest with it.
+            // After an error nothing more is read.
             let mut opened = self.opened.take()?;
             let read = match opened.chunk().await {
                 Ok(Some(bytes)) => self.work(bytes.len(), move |reading| reading.feed(&bytes)).await,
@@ -216,7 +221,7 @@ impl Flow {
         }
     }
 
-    /// Works on the answer, on a thread of its own where there is much of it.
+    /// Processes the response, on a blocking thread if much data is pending.
     async fn work(
         &mut self,
         more: usize,

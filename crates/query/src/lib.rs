@@ -1,4 +1,4 @@
-//! JMESPath, with an end: whatever the expression, its depth, its work and its result are limited.
+//! JMESPath with limits on depth, work and result size.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 haft_core::templates! {
     TOO_TALL = "query.tooTall",
-        "JMESPath: more than {limit} operators apply to one another; use fewer",
+        "JMESPath: more than {limit} nested operators; use fewer",
         "JMESPath: 相互嵌套的运算符超过 {limit} 个；请减少";
     TOO_LARGE = "query.tooLarge",
         "The result would have more than {values} values or {characters} characters",
@@ -31,66 +31,66 @@ haft_core::templates! {
         "JMESPath: 表达式在此对象上的计算步骤过多";
 }
 
-/// Operators that apply to one another. The parser of JMESPath calls itself for each.
-const TALLEST_EXPRESSION: usize = 100;
+/// Maximum number of nested operators. The JMESPath parser recurses for each.
+const MAX_HEIGHT: usize = 100;
 
-/// What one query may look at and make on the way to its result.
+/// Limits on the values visited and created by one query.
 const QUERY: Budget = Budget { values: 4_000_000, characters: 16_000_000 };
 
-/// A result nested deeper could not be given to the next tool.
-const DEEPEST: usize = 120;
+/// Maximum depth of a result. Deeper ones could not be passed to the next tool.
+const MAX_DEPTH: usize = 120;
 
-/// Every message of this crate.
+/// Returns all message templates of this crate.
 pub fn all_templates() -> Vec<&'static Template> {
     TEMPLATES.to_vec()
 }
 
-/// An expression, read once.
+/// A parsed expression.
 #[derive(Debug, Clone)]
 pub struct Query {
     expression: String,
     ast: Ast,
 }
 
-/// How large a result may be.
+/// The maximum size of a result.
 #[derive(Debug, Clone, Copy)]
-pub struct Most {
+pub struct ResultLimits {
     pub values: usize,
     pub characters: usize,
 }
 
 impl Query {
     pub fn parse(expression: &str) -> Result<Self, Message> {
-        if height(expression) > TALLEST_EXPRESSION {
-            return Err(Message::new(&TOO_TALL).with("limit", TALLEST_EXPRESSION));
+        if height(expression) > MAX_HEIGHT {
+            return Err(Message::new(&TOO_TALL).with("limit", MAX_HEIGHT));
         }
-        let ast = jmespath::parse(expression).map_err(told)?;
+        let ast = jmespath::parse(expression).map_err(rejection)?;
         Ok(Self { expression: expression.to_owned(), ast })
     }
 
-    /// What the expression finds in a value.
-    pub fn run(&self, value: &Value, most: Most) -> Result<Value, Message> {
-        let data = Rcvar::new(Variable::from_serializable(value).map_err(told)?);
+    /// Evaluates the expression on a value.
+    pub fn run(&self, value: &Value, most: ResultLimits) -> Result<Value, Message> {
+        let data = Rcvar::new(Variable::from_serializable(value).map_err(rejection)?);
         let context = Context::new(&self.expression, &DEFAULT_RUNTIME);
         let found = Search { context, budget: QUERY }.run(&data, &self.ast)?;
-        let Most { values, characters } = most;
+        let ResultLimits { values, characters } = most;
         if (Budget { values, characters }).take_all(&found).is_none() {
             return Err(Message::new(&TOO_LARGE).with("values", values).with("characters", characters));
         }
         let found = serde_json::to_value(&*found).map_err(|error| Message::verbatim(error.to_string()))?;
         let depth = haft_core::json::size(&found).depth;
-        if depth > DEEPEST {
-            return Err(Message::new(&TOO_DEEP).with("depth", depth).with("limit", DEEPEST));
+        if depth > MAX_DEPTH {
+            return Err(Message::new(&TOO_DEEP).with("depth", depth).with("limit", MAX_DEPTH));
         }
         Ok(found)
     }
 }
 
-fn told(error: JmespathError) -> Message {
+fn rejection(error: JmespathError) -> Message {
     Message::new(&REFUSED).with("reason", error.reason).with("column", error.column + 1)
 }
 
-/// How many operators of an expression apply to one another, at most.
+/// Returns the maximum number of nested operators in an expression.
 fn height(expression: &str) -> usize {
     let mut outer = Vec::new();
     let (mut tallest, mut height) = (0_usize, 0_usize);
@@ -140,7 +140,7 @@ impl Budget {
         Some(())
     }
 
-    /// Takes for all parts of a value, and for one that is shared as often as it occurs.
+    /// Takes the size of a value with all its parts. A shared part counts each time it occurs.
     fn take_all(&mut self, value: &Variable) -> Option<()> {
         match value {
             Variable::Null | Variable::Bool(_) | Variable::Number(_) | Variable::Expref(_) => self.take(1, 0),
@@ -157,8 +157,8 @@ impl Budget {
     }
 }
 
-/// Runs a query as the JMESPath crate does, and counts: a short expression can double
-/// what it finds again and again, and the crate's own interpreter sees no end to it.
+/// Evaluates a query like the JMESPath crate does, within a budget. A short expression can double its result
+/// repeatedly, and the interpreter of the crate has no limit.
 struct Search<'e> {
     context: Context<'e>,
     budget: Budget,
@@ -238,7 +238,7 @@ impl Search<'_> {
                 list(values?)
             }
             Ast::MultiHash { elements, .. } => {
-                // A map takes as much memory as several values, however small it is.
+                // A map takes as much memory as several values, even if it is small.
                 self.spend(8)?;
                 let mut fields = BTreeMap::new();
                 for element in elements {
@@ -254,15 +254,16 @@ impl Search<'_> {
                 self.call(name, &values)?
             }
             Ast::Expref { ast, .. } => {
-                // The tree is copied, which takes the longer the longer it was to write.
+                // The tree is copied, at a cost proportional to the length of the expression.
                 self.spend(self.context.expression.len() / 4)?;
                 Rcvar::new(Variable::Expref(Ast::clone(ast)))
             }
         })
     }
 
-    /// A function that takes an expression is given its values, which were counted on the
-    /// way, beside the items, and an expression that only looks them up.
+    /// Calls a function. If it takes an expression, the expression is evaluated for each item beforehand,
+    /// within the budget, and the function gets pairs of value and item with an expression that only selects
+    /// the value.
     fn call(&mut self, name: &str, args: &[Rcvar]) -> Result<Rcvar, Message> {
         for arg in args {
             self.look_at(arg)?;
@@ -293,12 +294,12 @@ impl Search<'_> {
 
     fn evaluate(&mut self, name: &str, args: &[Rcvar]) -> Result<Rcvar, Message> {
         match DEFAULT_RUNTIME.get_function(name) {
-            Some(function) => function.evaluate(args, &mut self.context).map_err(told),
+            Some(function) => function.evaluate(args, &mut self.context).map_err(rejection),
             None => Err(Message::new(&NO_FUNCTION).with("name", name)),
         }
     }
 
-    /// The crate's own overflows when the step is large.
+    /// Slices an array. The implementation in the crate overflows for large steps.
     fn slice(
         &mut self,
         data: &Rcvar,
@@ -312,12 +313,12 @@ impl Search<'_> {
         let Some(items) = data.as_array() else { return Ok(null()) };
         self.spend(items.len())?;
         let (length, step) = (items.len() as i64, i64::from(step));
-        let place = |at: i32| {
+        let position = |at: i32| {
             let at = if at < 0 { i64::from(at) + length } else { i64::from(at) };
             if step > 0 { at.clamp(0, length) } else { at.clamp(-1, length - 1) }
         };
         let (first, end) = if step > 0 { (0, length) } else { (length - 1, -1) };
-        let (mut at, end) = (start.map_or(first, place), stop.map_or(end, place));
+        let (mut at, end) = (start.map_or(first, position), stop.map_or(end, position));
         let mut found = Vec::new();
         while (step > 0 && at < end) || (step < 0 && at > end) {
             found.extend(usize::try_from(at).ok().and_then(|at| items.get(at)).cloned());

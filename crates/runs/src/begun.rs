@@ -100,5 +100,5 @@ impl Begun {
 }
 
 pub(crate) fn away() -> CallError {
-    CallError::text(ErrorKind::Unavailable, "what was begun could not be kept")
+    CallError::text(ErrorKind::Unavailable, "the started run could not be persisted")
 }

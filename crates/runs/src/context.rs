@@ -26,7 +26,7 @@ use crate::unkept::Unkept;
 
 haft_core::templates! {
     NO_ACCESS = "runs.noAccess",
-        "The user who started this may no longer call tools in this space, so nothing was sent. Start it again as a user who may",
+        "The user who started this may no longer call tools in this space, so nothing was sent. Start it again as a user with access.",
         "发起者已无权在此空间调用工具，因此未发送任何内容；请由有权限的用户重新发起";
 }
 

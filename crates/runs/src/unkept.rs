@@ -17,7 +17,7 @@ fn agreed<'a>() -> Kept<'a, bool> {
 }
 
 fn not_started() -> CallError {
-    CallError::text(ErrorKind::Internal, "a run that nobody keeps cannot be started")
+    CallError::text(ErrorKind::Internal, "an ephemeral run cannot be started")
 }
 
 impl Journal for Unkept {

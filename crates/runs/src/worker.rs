@@ -190,7 +190,7 @@ impl Runs {
         unless_kept.disarm();
         if matches!(kept, Ok(false)) && cancel.is_cancelled() {
             // It would begin anew, which somebody did not want.
-            return Err(CallError::text(ErrorKind::Cancelled, "it was stopped before it began"));
+            return Err(CallError::text(ErrorKind::Cancelled, "it was cancelled before it started"));
         }
         kept
     }
@@ -342,7 +342,7 @@ impl Inner {
             let claimed = match self.journal.claim(self.id, free, self.settings.lease).await {
                 Ok(claimed) => claimed,
                 Err(error) => {
-                    tracing::warn!(%error, "Runs could not be claimed; trying again");
+                    tracing::warn!(%error, "Runs could not be claimed; retrying");
                     sleep(self.settings.poll).await;
                     continue;
                 }
@@ -382,7 +382,7 @@ impl Inner {
                     renewed.lost.iter().filter_map(in_hand).for_each(|in_hand| in_hand.lost.cancel());
                     renewed.to_cancel.iter().filter_map(in_hand).for_each(|in_hand| in_hand.cancel.cancel());
                 }
-                Err(error) => tracing::warn!(%error, "Leases could not be renewed; trying again"),
+                Err(error) => tracing::warn!(%error, "Leases could not be renewed; retrying"),
             }
         }
     }

@@ -156,16 +156,16 @@ impl Route {
 
     /// A list that comes a page at a time.
     pub(crate) fn pages(self) -> Self {
-        self.parameter("limit", "integer", "How many, 1 to 200; 50 when absent").parameter(
+        self.parameter("limit", "integer", "Maximum number of items, 1 to 200. Default: 50").parameter(
             "cursor",
             "string",
-            "Where the page begins: `nextCursor` of the one before",
+            "Cursor of the page: `nextCursor` of the previous page",
         )
     }
 
     /// What can be tried without keeping anything.
     pub(crate) fn dry_run(self) -> Self {
-        self.parameter("dryRun", "boolean", "All checks are made and nothing is stored")
+        self.parameter("dryRun", "boolean", "Checks the request and stores nothing")
     }
 
     pub(crate) fn takes(mut self, component: &'static str) -> Self {

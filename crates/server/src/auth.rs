@@ -20,22 +20,22 @@ use crate::visitors::{NOT_IN_SPACE, Visitor, not_in_space};
 
 haft_core::templates! {
     NO_TOKEN = "auth.noToken",
-        "this needs a token: send the header Authorization: Bearer TOKEN",
+        "A token is required. Send the header Authorization: Bearer TOKEN",
         "需要令牌：请发送请求头 Authorization: Bearer TOKEN";
     BAD_TOKEN = "auth.badToken",
-        "the token is not known",
+        "The token is invalid.",
         "令牌无效";
     BAD_SESSION = "auth.badSession",
-        "the session has ended; sign in again",
+        "The session has ended. Sign in again.",
         "会话已结束；请重新登录";
     TOO_LITTLE = "auth.tooLittle",
-        "this needs more than the token or the role here allows: {needs}",
+        "The role or the scope of the token is not sufficient. Required: {needs}",
         "令牌或角色的权限不足：需要 {needs}";
     FOREIGN_ORIGIN = "auth.foreignOrigin",
-        "the request comes from another site, which may not act for you",
+        "The request comes from another site, which is not allowed to act for you.",
         "请求来自其他站点，不能代表您操作";
     TOO_MANY_FAILURES = "auth.tooManyFailures",
-        "too many failed attempts; wait before trying again",
+        "Too many failed attempts. Wait before you try again.",
         "失败次数过多；请稍后再试";
 }
 

@@ -38,22 +38,22 @@ const DISCARD_TIME: Duration = Duration::from_secs(1);
 
 haft_core::templates! {
     NOT_JSON = "body.notJson",
-        "the body must be JSON: send the header Content-Type: application/json",
+        "The body must be JSON. Send the header Content-Type: application/json",
         "请求体必须是 JSON：请发送请求头 Content-Type: application/json";
     MALFORMED = "body.malformed",
         "The body is not valid JSON: {reason}.",
         "请求体不是合法的 JSON：{reason}。";
     TOO_LARGE = "body.tooLarge",
-        "the body is larger than {limit} bytes",
+        "The body is larger than {limit} bytes.",
         "请求体超过 {limit} 字节";
     INTERRUPTED = "body.interrupted",
-        "the body ended before it was complete",
+        "The body ended before it was complete.",
         "请求体不完整";
     LATE = "body.late",
         "The body did not arrive within {seconds} seconds.",
         "请求体未在 {seconds} 秒内全部到达";
     SLOW = "body.slow",
-        "nothing of the body came for {seconds} seconds",
+        "No data of the body arrived for {seconds} seconds.",
         "{seconds} 秒内没有收到请求体的任何数据";
 }
 

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, ErrorKind, Locale};
-use haft_engine::{CallRecord, CallSink, Excerpt, SinkError, Supervisor};
-use haft_store::{CallBodies, CallFailure, CallLog, CallRow, LoggedCall, Retention};
+use haft_engine::{CallRecord, CallSink, SinkError, Supervisor, TruncatedJson};
+use haft_store::{CallBodies, CallFailure, CallLog, CallRow, LogRetention, LoggedCall};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -28,14 +28,14 @@ const COUNTING: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Keeps the log as small as it shall be and its statistics up to date, until told to stop.
-pub async fn keep_up(supervisor: &Supervisor, log: CallLog, keep: Retention, stop: CancellationToken) {
+pub async fn keep_up(supervisor: &Supervisor, log: CallLog, keep: LogRetention, stop: CancellationToken) {
     tokio::join!(
         supervisor.run("call log retention", &stop, || tidy(&log, keep, &stop)),
         supervisor.run("call log rollup", &stop, || roll_up(&log, &stop)),
     );
 }
 
-async fn tidy(log: &CallLog, keep: Retention, stop: &CancellationToken) {
+async fn tidy(log: &CallLog, keep: LogRetention, stop: &CancellationToken) {
     loop {
         let done = tokio::select! {
             done = log.maintain(keep) => done,
@@ -45,7 +45,7 @@ async fn tidy(log: &CallLog, keep: Retention, stop: &CancellationToken) {
             Ok(true) => BREATH,
             Ok(false) => UPKEEP,
             Err(error) => {
-                tracing::warn!(%error, "The call log could not be tidied; trying again later");
+                tracing::warn!(%error, "Maintenance of the call log failed; retrying later");
                 UPKEEP
             }
         };
@@ -63,15 +63,16 @@ async fn roll_up(log: &CallLog, stop: &CancellationToken) {
             turn = tokio::time::timeout(PATIENCE, log.roll_up()) => turn,
             () = stop.cancelled() => return,
         };
-        let turn = turn
-            .unwrap_or_else(|_| Err(CallError::text(ErrorKind::Unavailable, "the database does not answer")));
+        let turn = turn.unwrap_or_else(|_| {
+            Err(CallError::text(ErrorKind::Unavailable, "the database does not respond"))
+        });
         match turn {
             Ok(true) => continue,
             Ok(false) => is_behind = false,
             // Said once: it is tried every second, and nothing is lost meanwhile.
             Err(error) if !is_behind => {
                 is_behind = true;
-                tracing::warn!(%error, "Calls could not be counted; trying again");
+                tracing::warn!(%error, "Calls could not be counted; retrying");
             }
             Err(_) => {}
         }
@@ -130,15 +131,16 @@ fn logged(record: &CallRecord) -> LoggedCall {
         started_at: record.started_at,
         replay_of: record.replay_of.clone(),
         arguments_cut,
-        result_cut: result.is_some_and(Excerpt::is_cut),
+        result_cut: result.is_some_and(TruncatedJson::is_cut),
         replayable: !arguments_cut && !arguments.is_masked(),
     };
-    let bodies = CallBodies { arguments: arguments.shared_text(), result: result.map(Excerpt::shared_text) };
+    let bodies =
+        CallBodies { arguments: arguments.shared_text(), result: result.map(TruncatedJson::shared_text) };
     LoggedCall { row, bodies }
 }
 
 /// Whether something of the arguments is gone. All of them are when the caller left while they were checked.
-fn is_cut(arguments: &Excerpt) -> bool {
+fn is_cut(arguments: &TruncatedJson) -> bool {
     arguments.is_cut() || arguments.text().is_empty()
 }
 
@@ -202,9 +204,9 @@ mod tests {
 
     #[test]
     fn arguments_that_are_not_on_record_are_cut() {
-        assert!(is_cut(&Excerpt::default()));
-        assert!(is_cut(&Excerpt::of(&json!("x".repeat(16 << 10)))));
-        assert!(!is_cut(&Excerpt::of(&Value::Null)));
+        assert!(is_cut(&TruncatedJson::default()));
+        assert!(is_cut(&TruncatedJson::of(&json!("x".repeat(16 << 10)))));
+        assert!(!is_cut(&TruncatedJson::of(&Value::Null)));
     }
 
     #[test]

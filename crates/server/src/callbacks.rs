@@ -7,13 +7,13 @@ use std::time::Duration;
 use haft_core::artifact::SIGNATURE;
 use haft_core::{CallError, ErrorKind, Message, RunId, SpaceId};
 use haft_runs::Callbacks;
-use haft_store::{Linked, Signed, Store};
+use haft_store::{LinkTarget, SignedLink, Store};
 use jiff::Timestamp;
 use url::Url;
 
 haft_core::templates! {
     NO_ADDRESS = "callbacks.noAddress",
-        "nobody could call this worker back: set HAFT_PUBLIC_URL to where the server is reached",
+        "This worker has no callback address. Set HAFT_PUBLIC_URL to the public URL of the server.",
         "无法回调此 worker：请将 HAFT_PUBLIC_URL 设为服务的访问地址";
 }
 
@@ -48,8 +48,9 @@ impl Callbacks for SignedCallbacks {
             (None, None) => return Err(CallError::new(ErrorKind::Internal, Message::new(&NO_ADDRESS))),
         };
         let until = due.saturating_add(GRACE).unwrap_or(Timestamp::MAX);
-        let signature =
-            self.store.sign(Linked::Callback(run), Signed { space, by: None, until, number: attempt })?;
+        let signature = self
+            .store
+            .sign(LinkTarget::Callback(run), SignedLink { space, by: None, until, number: attempt })?;
         Ok(format!("{base}/api/callbacks/{run}?{SIGNATURE}={signature}"))
     }
 }

@@ -33,7 +33,7 @@ pub(crate) async fn clear(store: &Store, tasks: Option<&Tasks>, stop: &Cancellat
 /// Clears once, and rests.
 async fn turn(store: &Store, tasks: Option<&Tasks>) {
     if let Err(error) = store.delete_expired().await {
-        tracing::warn!(%error, "What has ended could not be cleared away");
+        tracing::warn!(%error, "Expired rows could not be deleted");
     }
     forget(store).await;
     if let Some(tasks) = tasks {
@@ -46,11 +46,11 @@ async fn turn(store: &Store, tasks: Option<&Tasks>) {
 async fn forget(store: &Store) {
     loop {
         let oldest = Timestamp::now().saturating_sub(ON_RECORD).unwrap_or(Timestamp::MIN);
-        match store.forget_history(oldest).await {
+        match store.prune_history(oldest).await {
             Ok(0) => return,
             Ok(_) => sleep(BREATH).await,
             Err(error) => {
-                tracing::warn!(%error, "Old changes could not be taken from the record");
+                tracing::warn!(%error, "Old changes could not be deleted from the audit log");
                 return;
             }
         }
@@ -64,7 +64,7 @@ async fn forget_tasks(tasks: &Tasks) {
             Ok(false) => return,
             Ok(true) => sleep(BREATH).await,
             Err(error) => {
-                tracing::warn!(%error, "Old tasks could not be cleared away");
+                tracing::warn!(%error, "Old tasks could not be deleted");
                 return;
             }
         }

@@ -16,7 +16,7 @@ use crate::query::has_already;
 
 haft_core::templates! {
     NOT_BUILT = "console.notBuilt",
-        "this Haft was compiled without its console: run `make build`, which needs Node, and start that",
+        "This Haft was compiled without its console. Run `make build`, which needs Node, and start the program that it builds.",
         "此 Haft 编译时未包含控制台：请运行 `make build`（需要 Node），然后启动生成的程序";
 }
 

@@ -10,10 +10,10 @@ pub(crate) use self::json::{TEMPLATES as JSON_TEMPLATES, of_json};
 
 haft_core::templates! {
     UNKNOWN = "decode.unknown",
-        "is not known here; known are: {known}",
+        "is unknown; expected one of: {known}",
         "不是此处可用的名称；可用：{known}";
     NONE_KNOWN = "decode.noneKnown",
-        "is not known here; nothing is expected",
+        "is unknown; nothing is expected here",
         "不是此处可用的名称；此处不接受任何参数";
     DUPLICATE = "decode.duplicate",
         "is given twice",
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn every_decode_error_names_its_field_and_quotes_no_value() {
         for (body, path, expected) in [
-            (json!({"limit": 1, "size": 2}), "size", "is not known here; known are: limit, kind"),
+            (json!({"limit": 1, "size": 2}), "size", "is unknown; expected one of: limit, kind"),
             (json!({}), "limit", "is required"),
             (json!({"limit": 1, "kind": "three"}), "kind", "must be one of: one, two"),
             (json!({"limit": "s3cret"}), "limit", "has the wrong type; expected a whole number"),
@@ -246,7 +246,7 @@ mod tests {
         }
         for (body, path, expected) in [
             (json!({"inner": {"text": "a"}}), "inner.list", "is required"),
-            (json!({"inner": {"text": "a", "b": 1}}), "inner.b", "is not known here; known are: text, list"),
+            (json!({"inner": {"text": "a", "b": 1}}), "inner.b", "is unknown; expected one of: text, list"),
             (
                 json!({"inner": {"text": "a", "list": [256]}}),
                 "inner.list.0",
@@ -260,7 +260,7 @@ mod tests {
             ("limit=many", "limit", "must be a whole number in its range"),
             ("limit=", "limit", "must be a whole number in its range"),
             ("limit=1&limit=2", "limit", "is given twice"),
-            ("limit=1&what=2", "what", "is not known here; known are: limit, kind"),
+            ("limit=1&what=2", "what", "is unknown; expected one of: limit, kind"),
         ] {
             let uri = format!("/x?{query}").parse().expect("an address");
             let error = axum::extract::Query::<Example>::try_from_uri(&uri).expect_err("bad");

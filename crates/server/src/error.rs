@@ -20,13 +20,13 @@ use crate::routes::v1;
 
 haft_core::templates! {
     NO_SUCH_ROUTE = "api.noSuchRoute",
-        "there is nothing at {method} {path}",
+        "There is no endpoint {method} {path}.",
         "{method} {path} 不存在";
     METHOD_NOT_ALLOWED = "api.methodNotAllowed",
-        "{method} is not possible at {path}",
+        "{method} is not allowed at {path}.",
         "{path} 不支持 {method}";
     INTERNAL = "api.internal",
-        "an internal error occurred; the server's log has more under this request's id",
+        "An internal error occurred. Search the server's log for this request's id.",
         "发生内部错误；请用此请求的 id 查看服务日志";
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn add_headers(response: &mut Response, error: &CallError) {
     if !error.may_be_sent_again() {
         headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
     }
-    if let Some(pause) = error.pause_asked_for() {
+    if let Some(pause) = error.requested_pause() {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(pause.as_secs_f64().ceil() as u64));
     }
     if error.kind() == ErrorKind::Unauthorized {

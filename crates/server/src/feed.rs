@@ -40,7 +40,7 @@ pub(crate) async fn follow(app: &App, revision: u64, stop: &CancellationToken) {
                 match result {
                     Ok(()) => app.listeners.tell(Changes { spaces: vec![space], ..nothing(revision) }),
                     Err(error) => tracing::warn!(
-                        %error, space.id = %space, "The tools of a space cannot be renewed; trying again"
+                        %error, space.id = %space, "The tools of a space cannot be refreshed; retrying"
                     ),
                 }
                 continue;
@@ -55,7 +55,7 @@ pub(crate) async fn follow(app: &App, revision: u64, stop: &CancellationToken) {
                 }
                 app.listeners.tell(Changes { spaces: Vec::new(), ..changes });
             }
-            Err(error) => tracing::warn!(%error, "Changes cannot be read; trying again"),
+            Err(error) => tracing::warn!(%error, "Changes cannot be read; retrying"),
         }
     }
 }
@@ -64,7 +64,7 @@ pub(crate) async fn follow(app: &App, revision: u64, stop: &CancellationToken) {
 async fn read(app: &App, revision: u64) -> Result<Changes, CallError> {
     let asked = timeout(PATIENCE, app.store.changes_since(revision)).await;
     let changes = asked.unwrap_or_else(|_| {
-        Err(CallError::text(haft_core::ErrorKind::Unavailable, "the database does not answer"))
+        Err(CallError::text(haft_core::ErrorKind::Unavailable, "the database does not respond"))
     })?;
     if changes.identity {
         app.visitors.forget();

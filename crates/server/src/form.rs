@@ -16,19 +16,19 @@ use crate::error::Failure;
 
 haft_core::templates! {
     NOT_A_FORM = "form.notAForm",
-        "the body must be a form with a file: send the header Content-Type: multipart/form-data",
+        "The body must be a form with a file. Send the header Content-Type: multipart/form-data",
         "请求体必须是带文件的表单：请发送请求头 Content-Type: multipart/form-data";
     MALFORMED = "form.malformed",
-        "the body is not a good form: it does not keep to its boundary, or a part's head is too long",
+        "The form is invalid: it does not follow its boundary, or the header of a part is too long.",
         "请求体不是合法的表单：未遵循其 boundary，或某一部分的头过长";
     NO_FILE = "form.noFile",
-        "is required: a file in the field of this name",
+        "is required: send a file in this field",
         "必填：请在此字段中发送文件";
     SECOND_FILE = "form.secondFile",
-        "stands twice; send one file at a time",
+        "occurs twice; send one file at a time",
         "出现了两次；请一次只发送一个文件";
     UNKNOWN_FIELD = "form.unknownField",
-        "is not known; there is only the field file",
+        "is unknown; the only field is file",
         "未知字段；只有 file 字段";
 }
 

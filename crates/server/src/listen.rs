@@ -176,7 +176,7 @@ impl LimitedListener {
                 Ok(accepted) => accepted,
                 Err(error) if is_of_peer(&error) => continue,
                 Err(error) => {
-                    tracing::error!(%error, "A connection cannot be accepted; trying again in a second");
+                    tracing::error!(%error, "A connection cannot be accepted; retrying in a second");
                     sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
@@ -185,7 +185,7 @@ impl LimitedListener {
                 Ok(slot) => {
                     // Small answers leave at once: otherwise each one waits 40 ms for company.
                     if let Err(error) = stream.set_nodelay(true) {
-                        tracing::debug!(%error, "A connection does not take TCP_NODELAY");
+                        tracing::debug!(%error, "TCP_NODELAY cannot be set on a connection");
                     }
                     return TimedStream::new(stream, address, self.timeouts, Some(slot));
                 }
@@ -205,11 +205,11 @@ impl LimitedListener {
         self.logged = Some(now);
         match refused {
             Refused::Total => {
-                tracing::warn!("There are too many connections: HAFT_MAX_CONNECTIONS is the limit")
+                tracing::warn!("Too many connections: the limit HAFT_MAX_CONNECTIONS is reached")
             }
             Refused::Address => tracing::warn!(
                 client.address = %address.ip(),
-                "There are too many connections from one address: HAFT_MAX_CONNECTIONS_PER_ADDRESS is the limit, and HAFT_TRUSTED_PROXIES are exempt"
+                "Too many connections from one address: the limit HAFT_MAX_CONNECTIONS_PER_ADDRESS is reached; HAFT_TRUSTED_PROXIES are exempt"
             ),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use haft_core::artifact::{self, Artifact, ArtifactBytes, ArtifactRef, Artifacts, PATH, SIGNATURE};
 use haft_core::id::ArtifactId;
 use haft_core::{BoxFuture, CallError, SpaceId, UserId};
-use haft_store::{Linked, Store};
+use haft_store::{LinkTarget, Store};
 use jiff::Timestamp;
 use url::{Host, Url};
 
@@ -100,7 +100,7 @@ pub(crate) async fn find(
         return Ok(Some(own));
     }
     // Looked at before the file is: a signature that is wrong tells nothing of what there is.
-    let to = Linked::Artifact(id);
+    let to = LinkTarget::Artifact(id);
     match signature.and_then(|signature| store.signed(to, signature, Timestamp::now())) {
         Some(signed) => store.get_linked_artifact(signed.space, id).await,
         None => Ok(None),

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use haft_core::{BoxFuture, CallError, SpaceId, ToolId, ToolVersion};
-use haft_engine::{Loaded, SourceState, ToolSource};
-use haft_store::{Store, ToolsState, VersionInfo, VersionState};
+use haft_engine::{LoadedTools, SourceState, ToolSource};
+use haft_store::{Store, ToolsFingerprint, VersionInfo, VersionState};
 
 /// Tools as the store keeps them.
 pub struct StoredTools {
@@ -21,9 +21,9 @@ impl StoredTools {
         space: SpaceId,
         known: &HashMap<ToolId, u64>,
         last: Option<SourceState>,
-    ) -> Result<Option<Loaded>, CallError> {
+    ) -> Result<Option<LoadedTools>, CallError> {
         // The state is read first, so that the tools are at least as new.
-        let ToolsState { revision, count } = self.store.tools_state(space).await?;
+        let ToolsFingerprint { revision, count } = self.store.tools_fingerprint(space).await?;
         let state = SourceState { revision, count };
         // Most changes of a space are of something else: a secret, an agent.
         if last == Some(state) {
@@ -33,7 +33,7 @@ impl StoredTools {
         let mut tools = self.store.tools_since(space, revision).await?;
         tools.changed.retain(|tool| known.get(&tool.id) != Some(&tool.version));
         let all = tools.live.into_iter().map(|(id, _)| id).collect();
-        Ok(Some(Loaded { changed: tools.changed, all, state }))
+        Ok(Some(LoadedTools { changed: tools.changed, all, state }))
     }
 }
 
@@ -43,7 +43,7 @@ impl ToolSource for StoredTools {
         space: SpaceId,
         known: &'a HashMap<ToolId, u64>,
         last: Option<SourceState>,
-    ) -> BoxFuture<'a, Result<Option<Loaded>, CallError>> {
+    ) -> BoxFuture<'a, Result<Option<LoadedTools>, CallError>> {
         Box::pin(self.read(space, known, last))
     }
 
@@ -103,7 +103,7 @@ mod tests {
             let known = known.iter().map(|tool| (tool.id.clone(), tool.version)).collect();
             source.load(space, &known, last).await.expect("the tools")
         };
-        let counts = |loaded: &Loaded| (loaded.changed.len(), loaded.all.len());
+        let counts = |loaded: &LoadedTools| (loaded.changed.len(), loaded.all.len());
         let first = load(&[], None).await.expect("tools");
         assert_eq!(counts(&first), (50, 50));
         let again = load(&[], None).await.expect("tools");

@@ -11,7 +11,7 @@ use haft_core::id::TokenId;
 use haft_core::space::Role;
 use haft_core::user::{Scope, User};
 use haft_core::{CallError, ErrorKind, Message, SpaceId};
-use haft_store::{CredentialHash, Sight, Store, What};
+use haft_store::{CredentialHash, HistoryVisibility, Store, What};
 use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
@@ -20,10 +20,10 @@ use crate::api::Needs;
 
 haft_core::templates! {
     NOT_FOLLOWED = "auth.notFollowed",
-        "the database is away, so nobody's rights can be known; try again shortly",
+        "The database is unavailable, so permissions cannot be checked. Retry in a moment.",
         "数据库不可用，无法确认权限；请稍后重试";
     NOT_IN_SPACE = "auth.notInSpace",
-        "the space does not exist, or you are not one of its members; choose another",
+        "The space does not exist, or you are not a member of it. Choose another space.",
         "空间不存在，或您不是其成员；请选择其他空间";
 }
 
@@ -89,7 +89,7 @@ impl Visitor {
 
     /// What it may see of changes in its space. Who is in the space, with which tokens, is for its admins;
     /// the secrets of a user are for that user alone. Everyone sees what they did themselves.
-    pub(crate) fn sight(&self) -> Sight {
+    pub(crate) fn sight(&self) -> HistoryVisibility {
         let is_open = |what: &What| match what {
             What::Tool
             | What::Agent
@@ -102,7 +102,7 @@ impl Visitor {
             What::Member | What::User | What::Token => self.may(Needs::SpaceAdmin),
             What::OwnSecret => false,
         };
-        Sight { whats: What::ALL.iter().copied().filter(is_open).collect(), own: self.user.id }
+        HistoryVisibility { whats: What::ALL.iter().copied().filter(is_open).collect(), own: self.user.id }
     }
 }
 
@@ -205,7 +205,7 @@ impl Visitors {
             #[expect(clippy::disallowed_methods, reason = "it is short, and may be lost")]
             tokio::spawn(async move {
                 if let Err(error) = store.touch_token(space, id).await {
-                    tracing::debug!(%error, "The last use of a token was not noted");
+                    tracing::debug!(%error, "The last use of a token was not stored");
                 }
             });
         }

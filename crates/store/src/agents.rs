@@ -1,4 +1,5 @@
-//! Agents, each with its bindings as one document with one version, and which of them bind a tool.
+//! Agents. Each agent and its bindings are one document with one version; a separate table maps tools to the
+//! agents that bind them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +10,7 @@ use uuid::Uuid;
 
 use crate::db::{Tx, args};
 use crate::feed::Change;
-use crate::history::{Action, Note, What, changed};
+use crate::history::{Action, Note, What, changed_fields};
 use crate::page::Page;
 use crate::row::Row;
 use crate::store::now;
@@ -17,23 +18,23 @@ use crate::{Store, failure, name};
 
 haft_core::templates! {
     BOUND_TWICE = "store.boundTwice",
-        "is bound already; a tool is bound once",
+        "is already bound; an agent can bind a tool only once",
         "已绑定；每个工具只能绑定一次";
 }
 
-/// The longest text to search for.
-const LONGEST_SEARCH: usize = 200;
+/// Maximum length of a search text, in characters.
+const MAX_SEARCH_LENGTH: usize = 200;
 
-/// Which agents of a space.
+/// Selects agents of a space.
 #[derive(Debug, Clone, Default)]
 pub struct AgentFilter {
-    /// A part of the name or the description, in any case.
+    /// Matches agents whose name or description contains this text, case-insensitively.
     pub q: Option<String>,
     pub is_active: Option<bool>,
     pub category: Option<String>,
 }
 
-/// The order of columns here is that of every statement below.
+/// Reads an agent. All statements below select the columns in this order.
 fn agent(row: &Row) -> Result<Agent, CallError> {
     Ok(Agent {
         id: row.id(0)?,
@@ -50,6 +51,7 @@ const BY_ID: &str = "SELECT id, space_id, owner_id, doc, version, created_at, up
                      FROM agents WHERE space_id = $1 AND id = $2";
 
 impl Store {
+    /// Creates an agent with its bindings.
     pub async fn create_agent(
         &self,
         space: SpaceId,
@@ -62,7 +64,7 @@ impl Store {
         Ok(agent)
     }
 
-    /// The agent of that id or name.
+    /// Returns the agent with this id or name.
     pub async fn get_agent(&self, space: SpaceId, id_or_name: &str) -> Result<Option<Agent>, CallError> {
         let row = self.db().row(
             "SELECT id, space_id, owner_id, doc, version, created_at, updated_at
@@ -72,13 +74,14 @@ impl Store {
         row.await?.map(|row| agent(&row)).transpose()
     }
 
+    /// Lists the agents of a space, by name.
     pub async fn list_agents(
         &self,
         space: SpaceId,
         filter: &AgentFilter,
         page: &Page,
     ) -> Result<(Vec<Agent>, Option<String>), CallError> {
-        let (name, id) = page.after()?;
+        let (name, id) = page.start_key()?;
         let rows = self.db().rows(
             "SELECT id, space_id, owner_id, doc, version, created_at, updated_at FROM agents
              WHERE space_id = $1 AND (name, id) > ($2, $3)
@@ -99,13 +102,13 @@ impl Store {
         Ok(page.cut(agents?, |agent| (agent.spec.name.as_str(), agent.id.to_string())))
     }
 
-    /// The names of all agents.
+    /// Returns the names of all agents by id.
     pub async fn agent_names(&self, space: SpaceId) -> Result<HashMap<AgentId, String>, CallError> {
         let rows = self.db().rows("SELECT id, name FROM agents WHERE space_id = $1", args![space]).await?;
         rows.iter().map(|row| Ok((row.id(0)?, row.text(1)?))).collect()
     }
 
-    /// Replaces an agent, bindings included.
+    /// Replaces an agent and its bindings, and increments its version. Fails if its version is not `expected`.
     pub async fn put_agent(
         &self,
         space: SpaceId,
@@ -119,6 +122,7 @@ impl Store {
         Ok(after)
     }
 
+    /// Deletes an agent. Fails if its version is not `expected`.
     pub async fn delete_agent(
         &self,
         space: SpaceId,
@@ -131,7 +135,7 @@ impl Store {
     }
 }
 
-/// A new agent, with its bindings.
+/// Inserts an agent and its bindings, within a change.
 pub(crate) async fn add(
     change: &mut Change<'_>,
     space: SpaceId,
@@ -145,7 +149,7 @@ pub(crate) async fn add(
         Agent { id, space_id: space, owner_id: owner, spec, version: 1, created_at: now, updated_at: now };
     check_name(&mut change.tx, &agent).await?;
     let spec = &agent.spec;
-    let added = change.tx.run(
+    let insert = change.tx.run(
         "INSERT INTO agents
              (id, space_id, name, owner_id, category, is_active, search, doc, version, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9)",
@@ -161,13 +165,13 @@ pub(crate) async fn add(
             now
         ],
     );
-    added.await?;
+    insert.await?;
     bind(&mut change.tx, &agent).await?;
-    change.note(noted(&agent, Action::Created, json!({}))).await?;
+    change.note(history_note(&agent, Action::Created, json!({}))).await?;
     Ok(agent)
 }
 
-/// The next version of an agent.
+/// Replaces an agent within a change. Fails if its version is not `expected`.
 pub(crate) async fn replace(
     change: &mut Change<'_>,
     space: SpaceId,
@@ -179,11 +183,11 @@ pub(crate) async fn replace(
     let row = change.tx.row(BY_ID, args![space, id]).await?;
     let before = agent(&row.ok_or_else(|| failure::not_found(&failure::AGENT, id))?)?;
     failure::check_version(&before.spec.name, before.version, expected)?;
-    let details = json!({"changed": changed(&before.spec, &spec)});
+    let details = json!({"changed": changed_fields(&before.spec, &spec)});
     let after = Agent { spec, version: before.version + 1, updated_at: now(), ..before };
     check_name(&mut change.tx, &after).await?;
     update(&mut change.tx, &after).await?;
-    change.note(noted(&after, Action::Updated, details)).await?;
+    change.note(history_note(&after, Action::Updated, details)).await?;
     Ok(after)
 }
 
@@ -199,16 +203,16 @@ pub(crate) async fn remove(
         failure::check_version(&before.spec.name, before.version, expected)?;
     }
     change.tx.run("DELETE FROM agents WHERE space_id = $1 AND id = $2", args![space, id]).await?;
-    change.note(noted(&before, Action::Deleted, json!({}))).await
+    change.note(history_note(&before, Action::Deleted, json!({}))).await
 }
 
-/// What is put on record of an agent that was changed.
-fn noted(agent: &Agent, action: Action, details: Value) -> Note {
+/// Returns the history entry for a change of an agent.
+fn history_note(agent: &Agent, action: Action, details: Value) -> Note {
     let (id, name) = (agent.id.to_string(), agent.spec.name.clone());
     Note { what: What::Agent, action, id, name, version: Some(agent.version), details }
 }
 
-/// The names of the agents that bind a tool.
+/// Returns the names of the agents that bind a tool.
 pub(crate) async fn names_binding(
     tx: &mut Tx,
     space: SpaceId,
@@ -222,7 +226,7 @@ pub(crate) async fn names_binding(
     rows.await?.iter().map(|row| row.text(0)).collect()
 }
 
-/// Takes a tool from every agent that binds it.
+/// Removes a tool from all agents that bind it.
 pub(crate) async fn unbind(change: &mut Change<'_>, space: SpaceId, tool: &ToolId) -> Result<(), CallError> {
     let rows = change.tx.rows(
         "SELECT a.id, a.space_id, a.owner_id, a.doc, a.version, a.created_at, a.updated_at
@@ -236,14 +240,14 @@ pub(crate) async fn unbind(change: &mut Change<'_>, space: SpaceId, tool: &ToolI
         agent.version += 1;
         agent.updated_at = now();
         update(&mut change.tx, &agent).await?;
-        change.note(noted(&agent, Action::Updated, json!({"changed": ["bindings"]}))).await?;
+        change.note(history_note(&agent, Action::Updated, json!({"changed": ["bindings"]}))).await?;
     }
     Ok(())
 }
 
 async fn update(tx: &mut Tx, agent: &Agent) -> Result<(), CallError> {
     let spec = &agent.spec;
-    let kept = tx.run(
+    let update = tx.run(
         "UPDATE agents SET name = $3, is_active = $4, search = $5, doc = $6, version = $7, updated_at = $8,
                 category = $9
          WHERE space_id = $1 AND id = $2",
@@ -259,11 +263,11 @@ async fn update(tx: &mut Tx, agent: &Agent) -> Result<(), CallError> {
             spec.category.clone()
         ],
     );
-    kept.await?;
+    update.await?;
     bind(tx, agent).await
 }
 
-/// Writes down which tools an agent binds, for the way back.
+/// Replaces the rows that map the bound tools to this agent.
 async fn bind(tx: &mut Tx, agent: &Agent) -> Result<(), CallError> {
     tx.run("DELETE FROM agent_tools WHERE agent_id = $1", args![agent.id]).await?;
     for binding in &agent.spec.bindings {
@@ -276,8 +280,8 @@ async fn bind(tx: &mut Tx, agent: &Agent) -> Result<(), CallError> {
 fn check(spec: &AgentSpec) -> Result<(), CallError> {
     name::check(&spec.name)?;
     let mut seen = HashSet::new();
-    let twice = spec.bindings.iter().enumerate().filter(|(_, binding)| !seen.insert(&binding.tool_id));
-    let violations: Vec<Violation> = twice
+    let duplicates = spec.bindings.iter().enumerate().filter(|(_, binding)| !seen.insert(&binding.tool_id));
+    let violations: Vec<Violation> = duplicates
         .map(|(at, _)| Violation::new(format!("bindings.{at}.toolId"), Message::new(&BOUND_TWICE)))
         .collect();
     if violations.is_empty() { Ok(()) } else { Err(CallError::invalid(violations)) }
@@ -286,7 +290,7 @@ fn check(spec: &AgentSpec) -> Result<(), CallError> {
 async fn check_name(tx: &mut Tx, agent: &Agent) -> Result<(), CallError> {
     let sql = "SELECT id FROM agents WHERE space_id = $1 AND name = $2 AND id <> $3";
     match tx.row(sql, args![agent.space_id, &agent.spec.name, agent.id]).await? {
-        Some(_) => Err(failure::taken(&agent.spec.name)),
+        Some(_) => Err(failure::name_taken(&agent.spec.name)),
         None => Ok(()),
     }
 }
@@ -299,10 +303,10 @@ fn search(spec: &AgentSpec) -> String {
     format!("{}\n{}", spec.name, spec.description).to_lowercase()
 }
 
-/// A pattern that holds a text as it is.
+/// Returns a `LIKE` pattern that matches texts containing `text`, with `!` as the escape character.
 fn pattern(text: &str) -> String {
     let mut pattern = String::from("%");
-    for character in text.to_lowercase().chars().take(LONGEST_SEARCH) {
+    for character in text.to_lowercase().chars().take(MAX_SEARCH_LENGTH) {
         if matches!(character, '%' | '_' | '!') {
             pattern.push('!');
         }
@@ -312,7 +316,7 @@ fn pattern(text: &str) -> String {
     pattern
 }
 
-/// The one spelling in which ids are stored; nothing for what is no id.
+/// Returns the canonical spelling of an id. Returns `None` if the text is not a UUID.
 pub(crate) fn by_id(text: &str) -> Option<String> {
     Uuid::try_parse(text).ok().map(|id| id.to_string())
 }

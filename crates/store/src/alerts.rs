@@ -1,8 +1,9 @@
-//! Alerts of a space, and the steps by which they fire and resolve: once each, however many processes watch.
+//! Alerts of a space and their state. Optimistic locking makes each alert fire and resolve once, however many
+//! processes evaluate it.
 //!
-//! What an alert measures and who is told never lives here. The address of its webhook is encrypted at rest.
+//! Measuring values and sending notifications is done elsewhere. The webhook URL is stored encrypted.
 
-use haft_core::alert::{Alert, AlertSpec, Standing, Step, number};
+use haft_core::alert::{Alert, AlertEvaluation, AlertSpec, AlertTransition, number};
 use haft_core::id::AlertId;
 use haft_core::mask::MASKED;
 use haft_core::{CallError, ErrorKind, Message, SpaceId, UserId};
@@ -14,7 +15,7 @@ use uuid::Uuid;
 use crate::crypt::{self, Sealed};
 use crate::db::{Db, Tx, args};
 use crate::feed::Change;
-use crate::history::{Action, Note, What, changed};
+use crate::history::{Action, Note, What, changed_fields};
 use crate::keys::MasterKeys;
 use crate::page::Page;
 use crate::row::Row;
@@ -23,14 +24,14 @@ use crate::{Store, failure};
 
 haft_core::templates! {
     TOO_MANY = "store.tooManyAlerts",
-        "a space has at most {most} alerts; delete one first",
+        "The space has {most} alerts, which is the maximum. Delete one first.",
         "每个空间最多 {most} 个告警；请先删除一个";
 }
 
-/// Alerts of one space: each is looked at every few seconds.
-pub const MOST_ALERTS: u64 = 100;
+/// Maximum number of alerts per space. Each is evaluated every few seconds.
+pub const MAX_ALERTS: u64 = 100;
 
-/// A statement for alerts, with the columns in the order in which [`alert`] reads them.
+/// A `SELECT` from `alerts` with the columns in the order that [`alert`] reads.
 macro_rules! select {
     ($which:literal) => {
         concat!(
@@ -46,12 +47,12 @@ const BY_ID: &str = select!("WHERE space_id = $1 AND id = $2");
 
 const COUNT: &str = "SELECT COUNT(*) FROM alerts WHERE space_id = $1";
 
-/// An alert whose webhook can be decrypted.
+/// Reads an alert. Fails if its webhook cannot be decrypted.
 fn alert(keys: &MasterKeys, row: &Row) -> Result<Alert, CallError> {
     read(row, webhook(keys, row)?)
 }
 
-/// An alert for people: a webhook that cannot be decrypted is masked, which is logged.
+/// Reads an alert for display. A webhook that cannot be decrypted is masked, and a warning is logged.
 fn masked_alert(keys: &MasterKeys, row: &Row) -> Result<Alert, CallError> {
     let webhook = match webhook(keys, row) {
         Ok(webhook) => webhook,
@@ -82,7 +83,7 @@ fn read(row: &Row, webhook: Option<String>) -> Result<Alert, CallError> {
         version: row.number(4)?,
         created_at: row.time(5)?,
         updated_at: row.time(6)?,
-        standing: Standing {
+        standing: AlertEvaluation {
             step: row.number(7)?,
             turns: row.number(8)?,
             told: row.number(9)?,
@@ -97,6 +98,7 @@ fn read(row: &Row, webhook: Option<String>) -> Result<Alert, CallError> {
 }
 
 impl Store {
+    /// Creates an alert. Fails if the space has the maximum number of alerts.
     pub async fn create_alert(
         &self,
         space: SpaceId,
@@ -109,23 +111,24 @@ impl Store {
         Ok(alert)
     }
 
-    /// Says when a space has as many as it may.
-    pub async fn check_room_for_alert(&self, space: SpaceId) -> Result<(), CallError> {
-        check_room(self.db().row(COUNT, args![space]).await?)
+    /// Fails if the space already has the maximum number of alerts.
+    pub async fn check_alert_limit(&self, space: SpaceId) -> Result<(), CallError> {
+        check_limit(self.db().row(COUNT, args![space]).await?)
     }
 
+    /// Returns an alert. A webhook that cannot be decrypted is masked.
     pub async fn get_alert(&self, space: SpaceId, id: AlertId) -> Result<Option<Alert>, CallError> {
         let row = self.db().row(BY_ID, args![space, id]).await?;
         row.map(|row| masked_alert(self.keys(), &row)).transpose()
     }
 
-    /// In the order in which they were made.
+    /// Lists alerts by creation time.
     pub async fn list_alerts(
         &self,
         space: SpaceId,
         page: &Page,
     ) -> Result<(Vec<Alert>, Option<String>), CallError> {
-        let (_, id) = page.after()?;
+        let (_, id) = page.start_key()?;
         let rows = self.db().rows(
             select!("WHERE space_id = $1 AND id > $2 ORDER BY id LIMIT $3"),
             args![space, id, page.rows()],
@@ -135,8 +138,8 @@ impl Store {
         Ok(page.cut(alerts?, |alert| ("", alert.id.to_string())))
     }
 
-    /// Replaces what was written. How it stands stays, but what was seen for another question counts for
-    /// nothing.
+    /// Replaces the definition of an alert. Its state is preserved, but earlier measurements are discarded if
+    /// the condition changed.
     pub async fn put_alert(
         &self,
         space: SpaceId,
@@ -150,7 +153,7 @@ impl Store {
         Ok(after)
     }
 
-    /// Deletes an alert. One that fires is gone without having resolved.
+    /// Deletes an alert. A firing alert is deleted without a `resolved` event.
     pub async fn delete_alert(
         &self,
         space: SpaceId,
@@ -162,9 +165,9 @@ impl Store {
         change.commit().await
     }
 
-    /// Every alert there is: whoever watches does so for the whole installation, and asks once for all
-    /// spaces. One that cannot be read is left out, and logged.
-    pub async fn every_alert(&self) -> Result<Vec<Alert>, CallError> {
+    /// Returns the alerts of all spaces, because each evaluator watches the whole installation. An alert that
+    /// cannot be read is skipped, and a warning is logged.
+    pub async fn list_all_alerts(&self) -> Result<Vec<Alert>, CallError> {
         let rows = self.db().rows(select!("ORDER BY space_id, id"), args![]).await?;
         let mut alerts = Vec::with_capacity(rows.len());
         for row in rows {
@@ -179,30 +182,31 @@ impl Store {
         Ok(alerts)
     }
 
-    /// Takes a step from how an alert was read, and gives it as it stands then; nothing when somebody else
-    /// was first. That it fires or resolves is on record in the same transaction.
+    /// Applies a step to an alert if its state is still `before`, and returns the new state. Returns `None`
+    /// if another process was faster. `Fire` and `Resolve` are written to the history in the same
+    /// transaction.
     pub async fn step_alert(
         &self,
         space: SpaceId,
         before: &Alert,
-        step: Step,
+        step: AlertTransition,
         value: Option<f64>,
         at: Timestamp,
     ) -> Result<Option<Alert>, CallError> {
-        let after = before.after(step, value, at);
+        let after = before.apply(step, value, at);
         let action = match step {
-            Step::Fire => Action::Fired,
-            Step::Resolve => Action::Resolved,
-            // Whoever follows changes has no use for these, and they come often.
-            Step::Rise | Step::Hold | Step::Fall => {
+            AlertTransition::Fire => Action::Fired,
+            AlertTransition::Resolve => Action::Resolved,
+            // These steps are frequent and of no interest to subscribers of the feed.
+            AlertTransition::Rise | AlertTransition::Hold | AlertTransition::Fall => {
                 let mut tx = self.db().begin().await?;
-                let is_first = stand(&mut tx, space, before, &after).await?;
+                let is_first = write_state(&mut tx, space, before, &after).await?;
                 tx.commit().await?;
                 return Ok(is_first.then_some(after));
             }
         };
         let mut change = self.change_for_listeners(space).await?;
-        if !stand(&mut change.tx, space, before, &after).await? {
+        if !write_state(&mut change.tx, space, before, &after).await? {
             return Ok(None);
         }
         let AlertSpec { metric, tool, above, for_seconds, .. } = &after.spec;
@@ -213,15 +217,16 @@ impl Store {
             "forSeconds": for_seconds,
             "value": value.map(number),
         });
-        change.note(noted(&after, action, details)).await?;
+        change.note(history_note(&after, action, details)).await?;
         change.commit().await?;
         Ok(Some(after))
     }
 
-    /// Takes it upon oneself to tell how an alert stands; false when somebody else did, or when it stands
-    /// otherwise by now. Whoever is told so and ends before having told it has told nobody.
-    pub async fn claim_telling(&self, space: SpaceId, alert: &Alert) -> Result<bool, CallError> {
-        let Standing { turns, told, .. } = alert.standing;
+    /// Claims the notification of an alert's current state. Returns false if another process has claimed it
+    /// or the state has changed. Delivery is at most once: if the process crashes after claiming, nothing is
+    /// sent.
+    pub async fn claim_notification(&self, space: SpaceId, alert: &Alert) -> Result<bool, CallError> {
+        let AlertEvaluation { turns, told, .. } = alert.standing;
         let mut tx = self.db().begin().await?;
         let claimed = tx.run(
             "UPDATE alerts SET notified = $3 WHERE space_id = $1 AND id = $2 AND turns = $3 AND notified = $4",
@@ -232,8 +237,8 @@ impl Store {
         Ok(is_ours)
     }
 
-    /// Notes what came of telling a turn, unless another was told since.
-    pub async fn note_telling(
+    /// Stores the result of a notification, unless a later notification was claimed.
+    pub async fn record_notification(
         &self,
         space: SpaceId,
         id: AlertId,
@@ -241,16 +246,16 @@ impl Store {
         error: Option<String>,
     ) -> Result<(), CallError> {
         let mut tx = self.db().begin().await?;
-        let noted = tx.run(
+        let update = tx.run(
             "UPDATE alerts SET webhook_error = $4 WHERE space_id = $1 AND id = $2 AND notified = $3",
             args![space, id, turn, error],
         );
-        noted.await?;
+        update.await?;
         tx.commit().await
     }
 }
 
-/// Adds an alert within a change.
+/// Inserts an alert within a change.
 pub(crate) async fn add(
     store: &Store,
     change: &mut Change<'_>,
@@ -267,18 +272,18 @@ pub(crate) async fn add(
         version: 1,
         created_at: now,
         updated_at: now,
-        standing: Standing::default(),
+        standing: AlertEvaluation::default(),
     };
-    check_room(change.tx.row(COUNT, args![space]).await?)?;
+    check_limit(change.tx.row(COUNT, args![space]).await?)?;
     let (key, webhook) = seal(store.keys(), space, alert.id, &alert.spec)?;
-    let added = change.tx.run(
+    let insert = change.tx.run(
         "INSERT INTO alerts
              (id, space_id, owner_id, doc, version, created_at, updated_at, step, turns, notified, webhook_key, webhook)
          VALUES ($1, $2, $3, $4, 1, $5, $5, 0, 0, 0, $6, $7)",
         args![alert.id, space, owner, doc(&alert.spec)?, now, key, webhook],
     );
-    added.await?;
-    change.note(noted(&alert, Action::Created, json!({}))).await?;
+    insert.await?;
+    change.note(history_note(&alert, Action::Created, json!({}))).await?;
     Ok(alert)
 }
 
@@ -293,19 +298,19 @@ pub(crate) async fn replace(
 ) -> Result<Alert, CallError> {
     let before = get(store, &mut change.tx, space, id).await?;
     failure::check_version(before.spec.title(), before.version, expected)?;
-    let kept = change.tx.run(
+    let update = change.tx.run(
         "UPDATE alerts SET doc = $3, version = $4, updated_at = $5, step = step + 1
          WHERE space_id = $1 AND id = $2",
         args![space, id, doc(&spec)?, before.version + 1, now()],
     );
-    kept.await?;
+    update.await?;
     if spec.webhook.as_deref() != Some(MASKED) {
-        // A masked webhook is one that cannot be decrypted, and stays as it is stored.
+        // A masked webhook is one that could not be decrypted; the stored ciphertext is preserved.
         let (key, webhook) = seal(store.keys(), space, id, &spec)?;
         let sql = "UPDATE alerts SET webhook_key = $3, webhook = $4 WHERE space_id = $1 AND id = $2";
         change.tx.run(sql, args![space, id, key, webhook]).await?;
     }
-    if !spec.asks_the_same(&before.spec) {
+    if !spec.has_same_condition(&before.spec) {
         let sql = "UPDATE alerts SET above_since = NULL, seen_above_at = NULL
                    WHERE space_id = $1 AND id = $2";
         change.tx.run(sql, args![space, id]).await?;
@@ -315,8 +320,8 @@ pub(crate) async fn replace(
         change.tx.run(sql, args![space, id]).await?;
     }
     let after = get(store, &mut change.tx, space, id).await?;
-    let details = json!({"changed": changed(&before.spec, &after.spec)});
-    change.note(noted(&after, Action::Updated, details)).await?;
+    let details = json!({"changed": changed_fields(&before.spec, &after.spec)});
+    change.note(history_note(&after, Action::Updated, details)).await?;
     Ok(after)
 }
 
@@ -333,10 +338,10 @@ pub(crate) async fn remove(
         failure::check_version(before.spec.title(), before.version, expected)?;
     }
     change.tx.run("DELETE FROM alerts WHERE space_id = $1 AND id = $2", args![space, id]).await?;
-    change.note(noted(&before, Action::Deleted, json!({}))).await
+    change.note(history_note(&before, Action::Deleted, json!({}))).await
 }
 
-/// Encrypts the webhooks that an older version wrote into `doc`.
+/// Encrypts webhooks that an older version stored in plain text in `doc`.
 pub(crate) async fn encrypt_plain_webhooks(db: &Db, keys: &MasterKeys) -> Result<(), CallError> {
     let sql =
         r#"SELECT id, space_id, doc FROM alerts WHERE webhook_key IS NULL AND doc LIKE '%"webhook":"%'"#;
@@ -346,21 +351,21 @@ pub(crate) async fn encrypt_plain_webhooks(db: &Db, keys: &MasterKeys) -> Result
     }
     let mut tx = db.begin().await?;
     if let Tx::Sqlite(_) = &tx {
-        // Freed space is zeroed, so that no plain address stays in the file.
+        // Zero freed pages, so that no plain URL remains in the file.
         tx.script("PRAGMA secure_delete = ON").await?;
     }
     for row in rows {
-        // One that cannot be read is left as it is; `every_alert` logs it.
+        // Skip documents that cannot be read; `list_all_alerts` logs them.
         let Ok(spec) = row.json::<AlertSpec>(2) else { continue };
         let (key, webhook) = seal(keys, row.id(1)?, row.id(0)?, &spec)?;
-        // Another process may have changed or encrypted it meanwhile.
+        // The condition on `doc` fails if another process has changed or encrypted it since.
         let sql = "UPDATE alerts SET doc = $3, webhook_key = $4, webhook = $5 WHERE id = $1 AND doc = $2";
         tx.run(sql, args![row.text(0)?, row.text(2)?, doc(&spec)?, key, webhook]).await?;
     }
     tx.commit().await
 }
 
-/// Encrypts webhooks that are under an older key under the current one, and returns how many.
+/// Re-encrypts webhooks under the current key, and returns their number.
 pub(crate) async fn rotate_webhook_keys(db: &Db, keys: &MasterKeys) -> Result<u64, CallError> {
     let rows = db.rows(
         "SELECT id, space_id, webhook_key, webhook FROM alerts WHERE webhook_key <> $1",
@@ -372,7 +377,7 @@ pub(crate) async fn rotate_webhook_keys(db: &Db, keys: &MasterKeys) -> Result<u6
         let (id, space) = (row.text(0)?, row.text(1)?);
         let old = Sealed { key_id: row.text(2)?, blob: row.bytes(3)? };
         let opened = open(keys, [&space, &id], &old)?;
-        let new = crypt::seal(&keys.ring(), &place([&space, &id]), &opened)?;
+        let new = crypt::seal(&keys.ring(), &associated_data([&space, &id]), &opened)?;
         let sql = "UPDATE alerts SET webhook_key = $2, webhook = $3 WHERE id = $1 AND webhook = $4";
         moved += tx.run(sql, args![id, new.key_id, new.blob, old.blob]).await?;
     }
@@ -380,7 +385,7 @@ pub(crate) async fn rotate_webhook_keys(db: &Db, keys: &MasterKeys) -> Result<u6
     Ok(moved)
 }
 
-/// The webhook of an alert as it is stored: the id of its key, and the ciphertext.
+/// Encrypts the webhook of an alert; returns the key id and the ciphertext to store.
 fn seal(
     keys: &MasterKeys,
     space: SpaceId,
@@ -389,16 +394,18 @@ fn seal(
 ) -> Result<(Option<String>, Option<Vec<u8>>), CallError> {
     let Some(webhook) = &spec.webhook else { return Ok((None, None)) };
     let (space, id) = (space.to_string(), id.to_string());
-    let sealed = crypt::seal(&keys.ring(), &place([&space, &id]), &SecretString::from(webhook.as_str()))?;
+    let sealed =
+        crypt::seal(&keys.ring(), &associated_data([&space, &id]), &SecretString::from(webhook.as_str()))?;
     Ok((Some(sealed.key_id), Some(sealed.blob)))
 }
 
 fn open(keys: &MasterKeys, [space, id]: [&str; 2], sealed: &Sealed) -> Result<SecretString, CallError> {
-    crypt::open(&keys.knowing(&sealed.key_id), &place([space, id]), sealed)
+    crypt::open(&keys.ring_with(&sealed.key_id), &associated_data([space, id]), sealed)
 }
 
-/// What the ciphertext of a webhook is bound to. No secret has this owner: theirs are empty or an id.
-fn place([space, id]: [&str; 2]) -> [&str; 3] {
+/// Associated data that binds the ciphertext to its alert. Secrets cannot collide: their owner part is empty
+/// or an id.
+fn associated_data([space, id]: [&str; 2]) -> [&str; 3] {
     [space, "alert", id]
 }
 
@@ -407,8 +414,8 @@ async fn get(store: &Store, tx: &mut Tx, space: SpaceId, id: AlertId) -> Result<
     masked_alert(store.keys(), &row.ok_or_else(|| failure::not_found(&failure::ALERT, id))?)
 }
 
-/// Writes how an alert stands, if it still stands as it did before.
-async fn stand(tx: &mut Tx, space: SpaceId, before: &Alert, after: &Alert) -> Result<bool, CallError> {
+/// Writes the new state of an alert. Returns false if the stored state is no longer `before`.
+async fn write_state(tx: &mut Tx, space: SpaceId, before: &Alert, after: &Alert) -> Result<bool, CallError> {
     let standing = &after.standing;
     let written = tx.run(
         "UPDATE alerts SET step = $4, turns = $5, above_since = $6, seen_above_at = $7, value = $8,
@@ -430,21 +437,22 @@ async fn stand(tx: &mut Tx, space: SpaceId, before: &Alert, after: &Alert) -> Re
     Ok(written.await? > 0)
 }
 
-fn check_room(count: Option<Row>) -> Result<(), CallError> {
+fn check_limit(count: Option<Row>) -> Result<(), CallError> {
     let count = count.ok_or_else(|| failure::unreadable("no count"))?.number(0)?;
-    if count < MOST_ALERTS {
+    if count < MAX_ALERTS {
         return Ok(());
     }
-    Err(CallError::new(ErrorKind::Conflict, Message::new(&TOO_MANY).with("most", MOST_ALERTS)))
+    Err(CallError::new(ErrorKind::Conflict, Message::new(&TOO_MANY).with("most", MAX_ALERTS)))
 }
 
-/// The definition as it is stored: without its webhook, which has a column of its own.
+/// Serializes the definition without the webhook, which is stored in a separate column.
 fn doc(spec: &AlertSpec) -> Result<String, CallError> {
     serde_json::to_string(&AlertSpec { webhook: None, ..spec.clone() }).map_err(failure::unreadable)
 }
 
-/// What is put on record of an alert: never its webhook, which may be a credential.
-fn noted(alert: &Alert, action: Action, details: Value) -> Note {
+/// Returns the history entry for a change of an alert. The webhook is omitted because it may contain a
+/// credential.
+fn history_note(alert: &Alert, action: Action, details: Value) -> Note {
     let (id, name) = (alert.id.to_string(), alert.spec.title().to_owned());
     Note { what: What::Alert, action, id, name, version: Some(alert.version), details }
 }

@@ -1,6 +1,6 @@
-//! Files that are kept: found by their owner alone or by a link, read piece by piece, taken away.
+//! Stored artifacts: read in chunks, and visible to their owner or through a signed link only.
 //!
-//! How they come in is told in `uploads.rs`.
+//! For uploading, see `uploads.rs`.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ use crate::row::Row;
 use crate::store::now;
 use crate::{Store, failure};
 
-/// A file counts with its size and this, so that even empty ones have a limit.
+/// Bytes added to the size of each artifact when quotas are computed, so that empty ones count too.
 pub(crate) const OVERHEAD: u64 = 4096;
 
-/// An upload that has not ended after so long never will.
-const UNFINISHED: Duration = Duration::from_secs(3600);
+/// An upload that has not finished after this time is deleted.
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// So many are looked for at once when clearing away.
-const BATCH: u64 = 100;
+/// Maximum number of artifacts read at once when cleaning up.
+const BATCH_SIZE: u64 = 100;
 
-/// The order of columns here is that of every statement below.
+/// Reads an artifact. All statements below select the columns in this order.
 fn artifact(row: &Row) -> Result<Artifact, CallError> {
     let sha256 = <[u8; 32]>::try_from(row.bytes(6)?);
     Ok(Artifact {
@@ -39,7 +39,7 @@ fn artifact(row: &Row) -> Result<Artifact, CallError> {
 }
 
 impl Store {
-    /// A file of one user.
+    /// Returns an artifact of one user.
     pub async fn get_artifact(
         &self,
         space: SpaceId,
@@ -54,7 +54,7 @@ impl Store {
         row.await?.map(|row| artifact(&row)).transpose()
     }
 
-    /// A file for whoever has a link to it, as long as its owner may still be in the space.
+    /// Returns an artifact for the holder of a link, as long as the owner is an active member of the space.
     pub async fn get_linked_artifact(
         &self,
         space: SpaceId,
@@ -70,14 +70,14 @@ impl Store {
         row.await?.map(|row| artifact(&row)).transpose()
     }
 
-    /// The files of one user, the newest first.
+    /// Lists the artifacts of one user, newest first.
     pub async fn list_artifacts(
         &self,
         space: SpaceId,
         owner: UserId,
         page: &Page,
     ) -> Result<(Vec<Artifact>, Option<String>), CallError> {
-        let (_, before) = page.after()?;
+        let (_, before) = page.start_key()?;
         let rows = self.db().rows(
             "SELECT id, space_id, owner_id, name, media_type, size, sha256, created_at FROM artifacts
              WHERE space_id = $1 AND owner_id = $2 AND sha256 IS NOT NULL AND ($3 = '' OR id < $3)
@@ -88,21 +88,23 @@ impl Store {
         Ok(page.cut(artifacts?, |artifact| ("", artifact.id.to_string())))
     }
 
-    /// One piece of a file, counted from 0; an error when it was taken away meanwhile.
+    /// Reads one chunk of an artifact; chunks are numbered from 0. Fails if the artifact has been deleted
+    /// since.
     pub async fn read_artifact(
         &self,
         space: SpaceId,
         id: ArtifactId,
-        piece: u64,
+        chunk: u64,
     ) -> Result<Vec<u8>, CallError> {
         let row = self.db().row(
             "SELECT c.data FROM artifacts a JOIN artifact_chunks c ON c.artifact_id = a.id
              WHERE a.space_id = $1 AND a.id = $2 AND a.sha256 IS NOT NULL AND c.n = $3",
-            args![space, id, piece],
+            args![space, id, chunk],
         );
         row.await?.ok_or_else(|| failure::not_found(&failure::ARTIFACT, id))?.bytes(0)
     }
 
+    /// Deletes an artifact of one user.
     pub async fn delete_artifact(
         &self,
         space: SpaceId,
@@ -110,45 +112,46 @@ impl Store {
         id: ArtifactId,
     ) -> Result<(), CallError> {
         let mut tx = self.db().begin().await?;
-        let own = tx.row(
+        let owned = tx.row(
             "SELECT id FROM artifacts
              WHERE space_id = $1 AND owner_id = $2 AND id = $3 AND sha256 IS NOT NULL",
             args![space, owner, id],
         );
-        if own.await?.is_none() || !remove(&mut tx, space, id).await? {
+        if owned.await?.is_none() || !remove(&mut tx, space, id).await? {
             return Err(failure::not_found(&failure::ARTIFACT, id));
         }
         tx.commit().await
     }
 
-    /// Clears away uploads that never ended, and files whose owner is no longer in the space, since nobody
-    /// else will ever see them. Says how many that were.
-    pub(crate) async fn clear_artifacts(&self) -> Result<u64, CallError> {
-        let mut cleared = 0;
+    /// Deletes unfinished uploads, and artifacts whose owner has left the space and that are therefore
+    /// unreachable. Returns their number.
+    pub(crate) async fn delete_unreachable_artifacts(&self) -> Result<u64, CallError> {
+        let mut deleted = 0;
         loop {
-            let before = now().saturating_sub(UNFINISHED).unwrap_or_else(|_| now());
+            let before = now().saturating_sub(UPLOAD_TIMEOUT).unwrap_or_else(|_| now());
             let rows = self.db().rows(
                 "SELECT a.space_id, a.id FROM artifacts a
                  WHERE (a.sha256 IS NULL AND a.created_at < $1) OR NOT EXISTS
                      (SELECT 1 FROM members m WHERE m.space_id = a.space_id AND m.user_id = a.owner_id)
                  LIMIT $2",
-                args![before, BATCH],
+                args![before, BATCH_SIZE],
             );
             let rows = rows.await?;
             if rows.is_empty() {
-                return Ok(cleared);
+                return Ok(deleted);
             }
             for row in rows {
-                // Each on its own, so that nobody waits long.
+                // One transaction each, to keep write locks short.
                 let mut tx = self.db().begin().await?;
-                cleared += u64::from(remove(&mut tx, row.id(0)?, row.id(1)?).await?);
+                deleted += u64::from(remove(&mut tx, row.id(0)?, row.id(1)?).await?);
                 tx.commit().await?;
             }
         }
     }
 }
 
-/// Takes a file away with all its bytes, and with its part of what is counted; false where none is.
+/// Deletes an artifact with its chunks and subtracts it from the owner's quota. Returns false if there is
+/// none.
 pub(crate) async fn remove(tx: &mut Tx, space: SpaceId, id: ArtifactId) -> Result<bool, CallError> {
     let sql = "DELETE FROM artifacts WHERE space_id = $1 AND id = $2 RETURNING owner_id, size";
     let Some(row) = tx.row(sql, args![space, id]).await? else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! Values that prove who somebody is: made at random, shown once, and known again by their hash alone.
+//! Random credentials: created once, shown once, and stored only as a hash.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,12 +8,12 @@ use sha2::{Digest as _, Sha256};
 
 haft_core::templates! {
     NO_RANDOMNESS = "store.noRandomness",
-        "the operating system gave no randomness",
+        "The operating system provided no random bytes.",
         "操作系统未能提供随机数";
 }
 
-/// The SHA-256 of a token, a session or a login link: what is kept of it, and what it is looked up by.
-/// The value has 32 random bytes, so that nothing is learned from how long a look-up takes.
+/// SHA-256 of a token, a session or a login link. Only the hash is stored and looked up. The values have 32
+/// random bytes, so lookup timing reveals nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CredentialHash([u8; 32]);
 
@@ -27,7 +27,7 @@ impl CredentialHash {
     }
 }
 
-/// A new value: 32 random bytes after a prefix.
+/// Generates a credential: a prefix and 32 random bytes.
 pub(crate) fn make(prefix: &str) -> Result<SecretString, CallError> {
     let value = format!("{prefix}{}", URL_SAFE_NO_PAD.encode(random::<32>()?));
     Ok(SecretString::from(value))

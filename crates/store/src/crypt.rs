@@ -1,4 +1,5 @@
-//! Encryption at rest: XChaCha20-Poly1305, bound to where a value belongs. Where keys come from is elsewhere.
+//! Encryption at rest with XChaCha20-Poly1305. The associated data binds a value to its location. For the
+//! keys, see `keys.rs`.
 
 use chacha20poly1305::aead::{Aead as _, Payload};
 use chacha20poly1305::{KeyInit as _, XChaCha20Poly1305, XNonce};
@@ -10,33 +11,33 @@ use crate::keys::{Key, KeyRing};
 
 haft_core::templates! {
     NOT_SEALED = "store.notSealed",
-        "the secret could not be encrypted",
+        "The secret could not be encrypted.",
         "密钥加密失败";
     NOT_OPENED = "store.notOpened",
-        "the secret cannot be decrypted: it was changed in the database, or belongs elsewhere",
+        "The secret cannot be decrypted: its stored value was modified, or copied from another secret.",
         "密钥无法解密：数据库中的内容被改动，或不属于此处";
     UNKNOWN_KEY = "store.unknownKey",
-        "the secret was encrypted with the master key {key}, which is not among the keys given",
+        "The secret was encrypted with the master key {key}, which is not among the keys given. Add that key.",
         "该密钥由主密钥 {key} 加密，而提供的主密钥中没有它";
 }
 
-/// The first byte of what is stored: how the rest is to be read.
+/// Format version: the first byte of each blob.
 const FORMAT: u8 = 1;
 const NONCE: usize = 24;
 
-/// A value as it is stored.
+/// An encrypted value.
 pub(crate) struct Sealed {
     pub(crate) key_id: String,
-    /// Format, nonce, ciphertext with its tag.
+    /// Format, nonce, then ciphertext with its tag.
     pub(crate) blob: Vec<u8>,
 }
 
-/// Encrypts a value under the current key. It opens again only for the same place.
-pub(crate) fn seal(keys: &KeyRing, place: &[&str], value: &SecretString) -> Result<Sealed, CallError> {
+/// Encrypts a value under the current key. Decryption needs the same `location`.
+pub(crate) fn seal(keys: &KeyRing, location: &[&str], value: &SecretString) -> Result<Sealed, CallError> {
     let failed = || CallError::new(ErrorKind::Internal, Message::new(&NOT_SEALED));
     let nonce = random::<NONCE>()?;
     let cipher = cipher(&keys.current).ok_or_else(failed)?;
-    let payload = Payload { msg: value.expose_secret().as_bytes(), aad: &bound_to(place) };
+    let payload = Payload { msg: value.expose_secret().as_bytes(), aad: &associated_data(location) };
     let ciphertext = cipher.encrypt(&XNonce::from(nonce), payload).map_err(|_| failed())?;
     let mut blob = Vec::with_capacity(1 + NONCE + ciphertext.len());
     blob.push(FORMAT);
@@ -45,22 +46,22 @@ pub(crate) fn seal(keys: &KeyRing, place: &[&str], value: &SecretString) -> Resu
     Ok(Sealed { key_id: keys.current.id().to_owned(), blob })
 }
 
-pub(crate) fn open(keys: &KeyRing, place: &[&str], sealed: &Sealed) -> Result<SecretString, CallError> {
+pub(crate) fn open(keys: &KeyRing, location: &[&str], sealed: &Sealed) -> Result<SecretString, CallError> {
     let key = keys.find(&sealed.key_id).ok_or_else(|| {
         let message = Message::new(&UNKNOWN_KEY).with("key", &sealed.key_id);
         CallError::new(ErrorKind::Internal, message)
     })?;
-    let opened = try_open(key, place, &sealed.blob);
+    let opened = try_open(key, location, &sealed.blob);
     opened.ok_or_else(|| CallError::new(ErrorKind::Internal, Message::new(&NOT_OPENED)))
 }
 
-fn try_open(key: &Key, place: &[&str], blob: &[u8]) -> Option<SecretString> {
+fn try_open(key: &Key, location: &[&str], blob: &[u8]) -> Option<SecretString> {
     let (format, rest) = blob.split_first()?;
     let (nonce, ciphertext) = rest.split_first_chunk::<NONCE>()?;
     if *format != FORMAT {
         return None;
     }
-    let payload = Payload { msg: ciphertext, aad: &bound_to(place) };
+    let payload = Payload { msg: ciphertext, aad: &associated_data(location) };
     let value = cipher(key)?.decrypt(&XNonce::from(*nonce), payload).ok()?;
     String::from_utf8(value).ok().map(SecretString::from)
 }
@@ -69,10 +70,11 @@ fn cipher(key: &Key) -> Option<XChaCha20Poly1305> {
     XChaCha20Poly1305::new_from_slice(key.bytes()).ok()
 }
 
-/// The place as one text of bytes: with the lengths, so that two places never look the same.
-fn bound_to(place: &[&str]) -> Vec<u8> {
+/// Encodes the location as associated data. Lengths are included, so that different locations never encode
+/// alike.
+fn associated_data(location: &[&str]) -> Vec<u8> {
     let mut bytes = vec![FORMAT];
-    for part in place {
+    for part in location {
         bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
         bytes.extend_from_slice(part.as_bytes());
     }
@@ -85,26 +87,26 @@ mod tests {
     use crate::keys::MasterKeys;
 
     #[test]
-    fn a_value_opens_for_its_place_and_key_alone() {
+    fn values_decrypt_only_with_their_key_and_location() {
         let keys = MasterKeys::new(Key::generate().expect("a key"), Vec::new()).ring();
-        let place = ["space", "", "NAME"];
-        let sealed = seal(&keys, &place, &SecretString::from("hunter42")).expect("sealed");
-        assert_eq!(open(&keys, &place, &sealed).expect("opened").expose_secret(), "hunter42");
+        let location = ["space", "", "NAME"];
+        let sealed = seal(&keys, &location, &SecretString::from("hunter42")).expect("sealed");
+        assert_eq!(open(&keys, &location, &sealed).expect("opened").expose_secret(), "hunter42");
 
         for other in [["space", "", "OTHER"], ["elsewhere", "", "NAME"], ["spac", "e", "NAME"]] {
             assert!(open(&keys, &other, &sealed).is_err(), "{other:?}");
         }
-        let strangers = MasterKeys::new(Key::generate().expect("a key"), Vec::new()).ring();
-        assert!(open(&strangers, &place, &sealed).is_err());
+        let other_keys = MasterKeys::new(Key::generate().expect("a key"), Vec::new()).ring();
+        assert!(open(&other_keys, &location, &sealed).is_err());
         for at in 0..sealed.blob.len() {
             let mut blob = sealed.blob.clone();
             blob[at] ^= 1;
             let changed = Sealed { key_id: sealed.key_id.clone(), blob };
-            assert!(open(&keys, &place, &changed).is_err(), "byte {at}");
+            assert!(open(&keys, &location, &changed).is_err(), "byte {at}");
         }
         for length in 0..sealed.blob.len() {
             let cut = Sealed { key_id: sealed.key_id.clone(), blob: sealed.blob[..length].to_vec() };
-            assert!(open(&keys, &place, &cut).is_err(), "{length} bytes");
+            assert!(open(&keys, &location, &cut).is_err(), "{length} bytes");
         }
     }
 }

@@ -1,9 +1,10 @@
-//! One way to ask two databases: statements in the SQL both understand, with `$1…` for their arguments.
+//! A common interface for SQLite and PostgreSQL. Statements use the SQL that both support, with `$1…` for
+//! arguments.
 //!
-//! What is asked lives beside each noun and never here. A statement is a constant, or is put together from
-//! constants where a list of rows or filters asks for it; values are always arguments.
+//! The statements themselves are next to each resource. A statement is a constant or is composed of
+//! constants; values are always arguments.
 //!
-//! What the drivers do is on the heap: it takes 15 KB, which whoever asks would carry along, whether they ask or not.
+//! Driver futures are boxed: they take 15 KB, which every caller's future would otherwise include.
 
 use std::sync::Arc;
 
@@ -16,9 +17,9 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Encode, Executor as _, Postgres, SqlSafeStr, Sqlite, Transaction, Type};
 
 use crate::failure;
-use crate::insert::{Marks, Rows};
+use crate::insert::{Placeholders, Rows};
 use crate::postgres::PostgresDb;
-use crate::readers::Reading;
+use crate::readers::BorrowedReader;
 use crate::row::Row;
 use crate::sqlite::{Damage, SqliteDb};
 
@@ -28,12 +29,12 @@ pub(crate) enum Db {
 }
 
 impl Db {
-    /// Reads, outside of any transaction.
+    /// Reads rows outside of a transaction.
     pub(crate) async fn rows(&self, sql: impl SqlSafeStr, args: Vec<Arg>) -> Result<Vec<Row>, CallError> {
         self.reader().await?.rows(sql, args).await
     }
 
-    /// For several reads, one after the other.
+    /// Returns a connection for several consecutive reads.
     pub(crate) async fn reader(&self) -> Result<Reader<'_>, CallError> {
         Box::pin(async move {
             let reader = match self {
@@ -43,29 +44,29 @@ impl Db {
                 },
                 Self::Postgres(db) => db.pool.acquire().await.map(Reader::Postgres),
             };
-            reader.map_err(failure::of_start)
+            reader.map_err(failure::connect_error)
         })
         .await
     }
 
-    /// Reads the first row, where there is one.
+    /// Reads the first row, if any.
     pub(crate) async fn row(&self, sql: impl SqlSafeStr, args: Vec<Arg>) -> Result<Option<Row>, CallError> {
         self.reader().await?.row(sql, args).await
     }
 
-    /// Begins a transaction that writes. Dropped without a commit, it leaves no trace.
+    /// Begins a write transaction. It is rolled back if dropped without a commit.
     pub(crate) async fn begin(&self) -> Result<Tx, CallError> {
         Box::pin(async move {
             let tx = match self {
                 Self::Sqlite(db) => {
-                    let _wanted = db.spare.want();
-                    let begun = db.writer.begin_with("BEGIN IMMEDIATE").await;
-                    let begun = begun.inspect_err(|error| db.damage.note(error));
-                    begun.map(|inner| Tx::Sqlite(SqliteTx { inner, damage: db.damage.clone() }))
+                    let _waiter = db.writer_connection.wait();
+                    let tx = db.writer.begin_with("BEGIN IMMEDIATE").await;
+                    let tx = tx.inspect_err(|error| db.damage.note(error));
+                    tx.map(|inner| Tx::Sqlite(SqliteTx { inner, damage: db.damage.clone() }))
                 }
                 Self::Postgres(db) => db.writers.begin().await.map(Tx::Postgres),
             };
-            tx.map_err(failure::of_start)
+            tx.map_err(failure::connect_error)
         })
         .await
     }
@@ -73,7 +74,7 @@ impl Db {
     pub(crate) async fn close(&self) {
         match self {
             Self::Sqlite(db) => {
-                let _wanted = db.spare.want();
+                let _waiter = db.writer_connection.wait();
                 if let Some(readers) = &db.readers {
                     readers.close().await;
                 }
@@ -87,9 +88,9 @@ impl Db {
     }
 }
 
-/// A connection that reads.
+/// A connection for reading.
 pub(crate) enum Reader<'a> {
-    Sqlite(Reading<'a>),
+    Sqlite(BorrowedReader<'a>),
     Memory(PoolConnection<Sqlite>),
     Postgres(PoolConnection<Postgres>),
 }
@@ -99,25 +100,26 @@ impl Reader<'_> {
         Box::pin(async move {
             let all = |rows: Vec<SqliteRow>| rows.into_iter().map(Row::Sqlite).collect();
             let rows = match self {
-                Self::Sqlite(reading) => {
-                    let connection = reading.connection().map_err(failure::of)?;
-                    let rows = bound::<Sqlite>(sql, args).fetch_all(connection).await;
-                    reading.heed(rows).map(all)
+                Self::Sqlite(reader) => {
+                    let connection = reader.connection().map_err(failure::driver_error)?;
+                    let rows = bind_args::<Sqlite>(sql, args).fetch_all(connection).await;
+                    reader.check(rows).map(all)
                 }
                 Self::Memory(connection) => {
-                    bound::<Sqlite>(sql, args).fetch_all(&mut **connection).await.map(all)
+                    bind_args::<Sqlite>(sql, args).fetch_all(&mut **connection).await.map(all)
                 }
-                Self::Postgres(connection) => bound::<Postgres>(sql, args)
+                Self::Postgres(connection) => bind_args::<Postgres>(sql, args)
                     .fetch_all(&mut **connection)
                     .await
                     .map(|rows| rows.into_iter().map(Row::Postgres).collect()),
             };
-            rows.map_err(failure::of)
+            rows.map_err(failure::driver_error)
         })
         .await
     }
 
-    /// The first of them. On SQLite it is one thing to hear, and not one for each row and one for the end.
+    /// Reads the first row. On SQLite, `fetch_optional` needs one message from the driver thread instead of
+    /// one per row.
     pub(crate) async fn row(
         &mut self,
         sql: impl SqlSafeStr,
@@ -125,21 +127,21 @@ impl Reader<'_> {
     ) -> Result<Option<Row>, CallError> {
         Box::pin(async move {
             let row = match self {
-                Self::Sqlite(reading) => {
-                    let connection = reading.connection().map_err(failure::of)?;
-                    let row = bound::<Sqlite>(sql, args).fetch_optional(connection).await;
-                    reading.heed(row).map(|row| row.map(Row::Sqlite))
+                Self::Sqlite(reader) => {
+                    let connection = reader.connection().map_err(failure::driver_error)?;
+                    let row = bind_args::<Sqlite>(sql, args).fetch_optional(connection).await;
+                    reader.check(row).map(|row| row.map(Row::Sqlite))
                 }
                 Self::Memory(connection) => {
-                    let row = bound::<Sqlite>(sql, args).fetch_optional(&mut **connection).await;
+                    let row = bind_args::<Sqlite>(sql, args).fetch_optional(&mut **connection).await;
                     row.map(|row| row.map(Row::Sqlite))
                 }
                 Self::Postgres(connection) => {
-                    let row = bound::<Postgres>(sql, args).fetch_optional(&mut **connection).await;
+                    let row = bind_args::<Postgres>(sql, args).fetch_optional(&mut **connection).await;
                     row.map(|row| row.map(Row::Postgres))
                 }
             };
-            row.map_err(failure::of)
+            row.map_err(failure::driver_error)
         })
         .await
     }
@@ -150,14 +152,14 @@ pub(crate) enum Tx {
     Postgres(Transaction<'static, Postgres>),
 }
 
-/// A transaction whose errors tell whether the file is damaged.
+/// A SQLite transaction that checks its errors for signs of file corruption.
 pub(crate) struct SqliteTx {
     inner: Transaction<'static, Sqlite>,
     damage: Damage,
 }
 
 impl Tx {
-    /// Changes something; answers how many rows.
+    /// Executes a statement, and returns the number of affected rows.
     pub(crate) async fn run(
         &mut self,
         sql: impl SqlSafeStr,
@@ -166,14 +168,14 @@ impl Tx {
         Box::pin(async move {
             let changed = match self {
                 Self::Sqlite(tx) => {
-                    let done = bound::<Sqlite>(sql, args).execute(&mut *tx.inner).await;
+                    let done = bind_args::<Sqlite>(sql, args).execute(&mut *tx.inner).await;
                     done.inspect_err(|error| tx.damage.note(error)).map(|done| done.rows_affected())
                 }
                 Self::Postgres(tx) => {
-                    bound::<Postgres>(sql, args).execute(&mut **tx).await.map(|done| done.rows_affected())
+                    bind_args::<Postgres>(sql, args).execute(&mut **tx).await.map(|done| done.rows_affected())
                 }
             };
-            changed.map_err(failure::of)
+            changed.map_err(failure::driver_error)
         })
         .await
     }
@@ -182,16 +184,16 @@ impl Tx {
         Box::pin(async move {
             let rows = match self {
                 Self::Sqlite(tx) => {
-                    let rows = bound::<Sqlite>(sql, args).fetch_all(&mut *tx.inner).await;
+                    let rows = bind_args::<Sqlite>(sql, args).fetch_all(&mut *tx.inner).await;
                     let rows = rows.inspect_err(|error| tx.damage.note(error));
                     rows.map(|rows| rows.into_iter().map(Row::Sqlite).collect())
                 }
-                Self::Postgres(tx) => bound::<Postgres>(sql, args)
+                Self::Postgres(tx) => bind_args::<Postgres>(sql, args)
                     .fetch_all(&mut **tx)
                     .await
                     .map(|rows| rows.into_iter().map(Row::Postgres).collect()),
             };
-            rows.map_err(failure::of)
+            rows.map_err(failure::driver_error)
         })
         .await
     }
@@ -204,19 +206,19 @@ impl Tx {
         Ok(self.rows(sql, args).await?.into_iter().next())
     }
 
-    /// Adds rows to a table.
+    /// Inserts rows into a table.
     pub(crate) async fn insert(&mut self, rows: Rows) -> Result<(), CallError> {
-        let marks = match self {
-            Self::Sqlite(_) => Marks::Plain,
-            Self::Postgres(_) => Marks::Numbered,
+        let placeholders = match self {
+            Self::Sqlite(_) => Placeholders::Anonymous,
+            Self::Postgres(_) => Placeholders::Numbered,
         };
-        for (sql, values) in rows.statements(marks) {
+        for (sql, values) in rows.statements(placeholders) {
             self.run(AssertSqlSafe(sql), values).await?;
         }
         Ok(())
     }
 
-    /// Many statements without arguments, for migrations.
+    /// Executes several statements without arguments, for migrations.
     pub(crate) async fn script(&mut self, sql: impl SqlSafeStr) -> Result<(), CallError> {
         Box::pin(async move {
             let done = match self {
@@ -226,7 +228,7 @@ impl Tx {
                 }
                 Self::Postgres(tx) => tx.execute(sqlx::raw_sql(sql)).await.map(drop),
             };
-            done.map_err(failure::of)
+            done.map_err(failure::driver_error)
         })
         .await
     }
@@ -237,22 +239,22 @@ impl Tx {
                 Self::Sqlite(tx) => tx.inner.commit().await.inspect_err(|error| tx.damage.note(error)),
                 Self::Postgres(tx) => tx.commit().await,
             };
-            done.map_err(failure::of)
+            done.map_err(failure::driver_error)
         })
         .await
     }
 }
 
-/// One argument of a statement. Without `Debug`: some are secrets.
+/// One argument of a statement. It does not implement `Debug` because some arguments are secrets.
 pub(crate) enum Arg {
     Text(Option<String>),
-    /// Text that others hold as well.
+    /// Text that is shared with other owners.
     Shared(Arc<str>),
     Int(Option<i64>),
     Bytes(Option<Vec<u8>>),
 }
 
-pub(crate) fn bound<DB>(
+pub(crate) fn bind_args<DB>(
     sql: impl SqlSafeStr,
     args: impl IntoIterator<Item = Arg>,
 ) -> Query<'static, DB, <DB as sqlx::Database>::Arguments>
@@ -271,13 +273,13 @@ where
     })
 }
 
-/// The arguments of a statement, each in its own type.
+/// Converts values to a list of arguments.
 macro_rules! args {
     ($($value:expr),* $(,)?) => { vec![$($crate::db::Arg::from($value)),*] };
 }
 pub(crate) use args;
 
-/// What is stored as its text.
+/// Implements the conversion for types that are stored as text.
 macro_rules! as_text {
     ($($type:ty),*) => {$(
         impl From<$type> for Arg {

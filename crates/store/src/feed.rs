@@ -1,7 +1,7 @@
-//! The one change feed: which spaces changed since when.
+//! The change feed: which spaces changed since a revision.
 //!
-//! Every change takes the next revision as the first thing in its transaction. That row is locked until
-//! the commit, so changes are made one after the other and are seen in the order of their revisions.
+//! Every change increments the revision as its first statement. That row stays locked until the commit, so
+//! changes are serialized and become visible in the order of their revisions.
 
 use haft_core::{CallError, SpaceId, UserId};
 use tokio::sync::watch;
@@ -12,57 +12,58 @@ use crate::db::{Db, Tx, args};
 use crate::failure;
 use crate::history::Notes;
 
-/// What PostgreSQL's notices are called.
+/// Name of the PostgreSQL notification channel.
 pub(crate) const CHANNEL: &str = "haft";
 
-/// Stands for what belongs to no space: users, tokens, sessions and members.
+/// Space id that represents rows outside of any space: users, tokens, sessions and members.
 pub(crate) fn identity() -> SpaceId {
     SpaceId::from(Uuid::nil())
 }
 
-/// What changed since a revision.
+/// Changes since a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {
-    /// The revision to ask from next time.
+    /// The cursor for the next request.
     pub revision: u64,
     pub spaces: Vec<SpaceId>,
-    /// Users, tokens, sessions or members.
+    /// True if users, tokens, sessions or members changed.
     pub identity: bool,
-    /// Spaces of which something is on record that changes nothing else: it is for those who listen.
+    /// Spaces with history entries that do not affect calls; only event subscribers need them.
     pub news: Vec<SpaceId>,
 }
 
-/// Whom a change concerns.
+/// The subscribers that must be notified of a change.
 #[derive(Clone, Copy)]
 enum Reach {
-    /// Everyone who keeps anything of the space.
+    /// All caches of the space.
     All,
-    /// Those who listen to what is put on record.
+    /// Subscribers of history events only.
     Listeners,
 }
 
-/// A change under way. Dropped without a commit, it leaves no trace.
+/// An open change. It is rolled back if dropped without a commit.
 pub(crate) struct Change<'a> {
     pub(crate) tx: Tx,
     pub(crate) revision: u64,
-    /// What it is a change of.
+    /// The space that changes.
     pub(crate) space: SpaceId,
-    /// What it put on record so far.
+    /// History entries written so far.
     pub(crate) notes: Notes,
     reach: Reach,
-    /// Who is told of it.
+    /// Spaces that are notified.
     touched: Vec<SpaceId>,
     store: &'a Store,
 }
 
 impl Store {
-    /// The number of the last change.
+    /// Returns the revision of the last change.
     pub async fn current_revision(&self) -> Result<u64, CallError> {
         current(self.db()).await
     }
 
+    /// Returns the changes after a revision.
     pub async fn changes_since(&self, revision: u64) -> Result<Changes, CallError> {
-        // One statement, so that the revision and the list are of the same moment.
+        // One statement, so that the revision and the list are consistent.
         let rows = self.db().rows(
             "SELECT r.value, c.space_id, c.is_news FROM revision r LEFT JOIN
                  (SELECT space_id, revision, CAST(0 AS BIGINT) AS is_news FROM changes WHERE revision > $1
@@ -82,14 +83,15 @@ impl Store {
                 Some(space) => changes.spaces.push(space),
             }
         }
-        // Of other processes nobody else may have told.
-        raise(self.known_revision(), changes.revision);
+        // Changes of other processes may not have been announced here yet.
+        publish_revision(self.revision_sender(), changes.revision);
         Ok(changes)
     }
 
-    /// Raised after each change, at once for those of this process. A hint: who must know polls as well.
+    /// Subscribes to the latest revision. Changes of this process are announced immediately; changes of
+    /// others only when they are noticed, so subscribers must also poll.
     pub fn changed(&self) -> watch::Receiver<u64> {
-        self.known_revision().subscribe()
+        self.revision_sender().subscribe()
     }
 
     /// Begins a change of a space, or of `identity()`.
@@ -97,7 +99,7 @@ impl Store {
         self.begin_change(space, Reach::All).await
     }
 
-    /// Begins one that nobody has to know of but those who listen: no call depends on it.
+    /// Begins a change that does not affect calls; only event subscribers are notified.
     pub(crate) async fn change_for_listeners(&self, space: SpaceId) -> Result<Change<'_>, CallError> {
         self.begin_change(space, Reach::Listeners).await
     }
@@ -114,7 +116,7 @@ impl Store {
 }
 
 impl Change<'_> {
-    /// Says that the change is also one of another space.
+    /// Adds another space that must be notified of the change.
     pub(crate) async fn touches(&mut self, space: SpaceId) -> Result<(), CallError> {
         if self.touched.contains(&space) {
             return Ok(());
@@ -134,32 +136,32 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// For whom it is made.
+    /// The user who makes the change.
     pub(crate) fn actor(&self) -> Option<UserId> {
         self.store.actor()
     }
 
-    /// Keeps a change that is on record. One that noted nothing is refused, so that none is forgotten.
+    /// Commits a change. Fails if it has no history entry, so that none is forgotten.
     pub(crate) async fn commit(self) -> Result<(), CallError> {
         if self.notes.is_empty() {
-            return Err(failure::broken("a change noted nothing".to_owned()));
+            return Err(failure::internal("a change has no history entry".to_owned()));
         }
         self.finish().await
     }
 
-    /// Keeps a change of something that is no configuration, such as a session.
+    /// Commits a change that needs no history entry, such as a new session.
     pub(crate) async fn commit_unnoted(self) -> Result<(), CallError> {
         self.finish().await
     }
 
     async fn finish(mut self) -> Result<(), CallError> {
-        self.notes.end(&mut self.tx).await?;
+        self.notes.write_head(&mut self.tx).await?;
         if let Tx::Postgres(_) = &self.tx {
             let notice = args![CHANNEL, self.revision.to_string()];
             self.tx.run("SELECT pg_notify($1, $2)", notice).await?;
         }
         self.tx.commit().await?;
-        raise(self.store.known_revision(), self.revision);
+        publish_revision(self.store.revision_sender(), self.revision);
         Ok(())
     }
 }
@@ -169,12 +171,12 @@ pub(crate) async fn current(db: &Db) -> Result<u64, CallError> {
     row.ok_or_else(|| failure::unreadable("no revision"))?.number(0)
 }
 
-/// Makes a revision known, unless a later one is.
-pub(crate) fn raise(known: &watch::Sender<u64>, revision: u64) {
-    known.send_if_modified(|known| {
-        let is_newer = revision > *known;
+/// Publishes a revision, unless it is older than the current one.
+pub(crate) fn publish_revision(sender: &watch::Sender<u64>, revision: u64) {
+    sender.send_if_modified(|current| {
+        let is_newer = revision > *current;
         if is_newer {
-            *known = revision;
+            *current = revision;
         }
         is_newer
     });

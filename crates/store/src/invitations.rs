@@ -26,10 +26,10 @@ haft_core::templates! {
         "该空间已有 {limit} 个未处理的邀请，达到上限；请先撤回一个";
 }
 
-/// How long an invitation can be accepted.
+/// Time during which an invitation can be accepted.
 const LIFETIME: Duration = Duration::from_secs(14 * 24 * 3600);
 
-/// Open invitations of one space.
+/// Maximum number of open invitations per space.
 const MAX_OPEN: u64 = 200;
 
 /// Reads invitations with the names of their space and of the inviting user.
@@ -90,7 +90,7 @@ impl Store {
             args![space, user_name, role.as_str(), invited_by.id, created_at, expires_at],
         );
         saved.await?;
-        change.note(noted(user_name, Action::Invited, json!({"role": role}))).await?;
+        change.note(history_note(user_name, Action::Invited, json!({"role": role}))).await?;
         change.commit().await?;
         let (user_name, invited_by) = (user_name.to_owned(), Some(invited_by.name.clone()));
         Ok(Invitation { space_id: space, space_name, user_name, role, created_at, expires_at, invited_by })
@@ -102,7 +102,7 @@ impl Store {
         space: SpaceId,
         page: &Page,
     ) -> Result<(Vec<Invitation>, Option<String>), CallError> {
-        let (name, _) = page.after()?;
+        let (name, _) = page.start_key()?;
         let sql = select!(
             "WHERE i.space_id = $1 AND i.expires_at > $2 AND i.user_name > $3 ORDER BY i.user_name LIMIT $4"
         );
@@ -117,7 +117,7 @@ impl Store {
         user: &User,
         page: &Page,
     ) -> Result<(Vec<Invitation>, Option<String>), CallError> {
-        let (_, id) = page.after()?;
+        let (_, id) = page.start_key()?;
         let sql = select!(
             "WHERE i.user_name = $1 AND i.expires_at > $2 AND i.space_id > $3 ORDER BY i.space_id LIMIT $4"
         );
@@ -126,7 +126,7 @@ impl Store {
         Ok(page.cut(found?, |invitation| ("", invitation.space_id.to_string())))
     }
 
-    /// Makes the user a member as the invitation says. The role of a user who is a member already stays.
+    /// Makes the user a member with the role of the invitation. An existing member keeps their role.
     pub async fn accept_invitation(&self, space: SpaceId, user: &User) -> Result<Invitation, CallError> {
         let accepted = self.open_invitation(space, &user.name).await?;
         let mut change = self.change(identity()).await?;
@@ -144,7 +144,7 @@ impl Store {
         }
         members::put(&mut change.tx, space, user.id, accepted.role).await?;
         let details = json!({"role": accepted.role, "invitedBy": accepted.invited_by});
-        let note = Note { id: user.id.to_string(), ..noted(&user.name, Action::Added, details) };
+        let note = Note { id: user.id.to_string(), ..history_note(&user.name, Action::Added, details) };
         change.note_in(space, note).await?;
         change.commit().await?;
         Ok(accepted)
@@ -163,7 +163,7 @@ impl Store {
         if change.tx.run(sql, args![space, user_name]).await? == 0 {
             return Err(no_invitation(user_name));
         }
-        change.note(noted(user_name, Action::Removed, json!({"invitation": reason}))).await?;
+        change.note(history_note(user_name, Action::Removed, json!({"invitation": reason}))).await?;
         change.commit().await?;
         Ok(deleted)
     }
@@ -175,7 +175,7 @@ impl Store {
     }
 }
 
-fn noted(user_name: &str, action: Action, details: Value) -> Note {
+fn history_note(user_name: &str, action: Action, details: Value) -> Note {
     let name = user_name.to_owned();
     Note { what: What::Member, action, id: name.clone(), name, version: None, details }
 }

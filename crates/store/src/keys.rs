@@ -1,4 +1,5 @@
-//! Master keys: read from a text or a file that only its owner can read, and made where there is none.
+//! Master keys, read from an environment variable or from a key file that only its owner can read. The file
+//! is created if it is missing.
 //!
 //! A key never enters the database; only its id does.
 
@@ -18,43 +19,43 @@ use crate::credential::random;
 
 haft_core::templates! {
     BAD_KEY = "store.badKey",
-        "a master key has 32 bytes, in base64 or in hexadecimal digits",
+        "A master key must have 32 bytes, in base64 or hexadecimal.",
         "主密钥为 32 字节，用 base64 或十六进制书写";
     BAD_FILE = "store.badKeyFile",
-        "the key file {path} cannot be read: each line is an id, a colon and a key in base64",
+        "The key file {path} is invalid. Each line must contain an id, a colon and a key in base64.",
         "密钥文件 {path} 无法解析：每行应为 id、冒号和 base64 密钥";
     OPEN_FILE = "store.openKeyFile",
-        "the key file {path} can be read by others; set its mode to 0600",
+        "The key file {path} can be read by other users. Set its mode to 0600.",
         "密钥文件 {path} 可被他人读取；请将其权限设为 0600";
     NO_FILE = "store.noKeyFile",
-        "the key file {path} cannot be read or written",
+        "The key file {path} cannot be read or written.",
         "密钥文件 {path} 无法读写";
     MISSING_KEYS = "store.missingKeys",
-        "the database holds secrets under the master keys {keys}, which are not among the keys given; give the key file or HAFT_MASTER_KEY that they were encrypted with",
+        "The database contains secrets that were encrypted with the master keys {keys}, which are not among the keys given. Provide the key file or HAFT_MASTER_KEY that they were encrypted with.",
         "数据库中的密钥由主密钥 {keys} 加密，而提供的主密钥中没有它们；请提供当时使用的密钥文件或 HAFT_MASTER_KEY";
 }
 
 const LENGTH: usize = 32;
 
-/// One master key.
+/// A master key.
 pub struct Key {
     id: String,
     bytes: SecretBox<[u8; LENGTH]>,
 }
 
 impl Key {
-    /// A new one, at random.
+    /// Generates a random key.
     pub fn generate() -> Result<Self, CallError> {
         Ok(Self::of(random::<LENGTH>()?))
     }
 
-    /// Reads 32 bytes in base64 or in hexadecimal digits.
+    /// Parses 32 bytes in base64 or hexadecimal.
     pub fn parse(text: &str) -> Result<Self, CallError> {
         let bytes = decode(text.trim());
         bytes.map(Self::of).ok_or_else(|| CallError::new(ErrorKind::Validation, Message::new(&BAD_KEY)))
     }
 
-    /// The id follows from the key, so that the same key is known again wherever it was written down.
+    /// Derives the id from the key, so that every copy of a key has the same id.
     fn of(bytes: [u8; LENGTH]) -> Self {
         let digest = Sha256::new().chain_update(b"haft master key id").chain_update(bytes).finalize();
         let id = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
@@ -70,16 +71,16 @@ impl Key {
     }
 }
 
-/// The key that encrypts, and older ones that only decrypt, as they were at one moment.
+/// A snapshot of the keys: the current one encrypts, older ones only decrypt.
 pub(crate) struct KeyRing {
     pub(crate) current: Key,
     older: Vec<Key>,
 }
 
-/// The keys of a store. Those of a file are read again when another process has put a new one there.
+/// The keys of a store. A key file is read again when a value needs a key that is not loaded.
 pub struct MasterKeys {
     ring: RwLock<Arc<KeyRing>>,
-    /// None for keys that were given as a text.
+    /// The key file. `None` if the keys were given as text.
     source: Option<PathBuf>,
 }
 
@@ -92,38 +93,38 @@ impl MasterKeys {
         Self { ring: RwLock::new(Arc::new(ring)), source: source.map(Path::to_owned) }
     }
 
-    /// Reads keys separated by commas, the current one first.
+    /// Parses keys separated by commas, the current one first.
     pub fn parse(text: &SecretString) -> Result<Self, CallError> {
         let (current, older) = text.expose_secret().split_once(',').unwrap_or((text.expose_secret(), ""));
         let older = older.split(',').filter(|key| !key.trim().is_empty()).map(Key::parse);
         Ok(Self::new(Key::parse(current)?, older.collect::<Result<_, _>>()?))
     }
 
-    /// Reads a key file, or makes one with a new key where there is none.
+    /// Reads a key file, or creates one with a new key.
     pub fn from_file(path: &Path) -> Result<Self, CallError> {
         Ok(Self::of(KeyRing::from_file(path)?, Some(path)))
     }
 
-    /// Puts a new key before those of a key file. Secrets are moved to it by `Store::rotate_keys`.
+    /// Adds a new current key to a key file. `Store::rotate_keys` re-encrypts the secrets with it.
     pub fn add_to_file(path: &Path) -> Result<Self, CallError> {
         let KeyRing { current, older } = KeyRing::from_file(path)?;
         let older = std::iter::once(current).chain(older).collect();
         let keys = KeyRing { current: Key::generate()?, older };
-        let failed = |error| refused(&NO_FILE, path, error);
+        let failed = |error| file_error(&NO_FILE, path, error);
         let written = keys.write(path).map_err(failed)?;
         std::fs::rename(written, path).and_then(|()| sync_directory(path)).map_err(failed)?;
         Ok(Self::of(keys, Some(path)))
     }
 
-    /// The keys as they are known.
+    /// Returns the loaded keys.
     pub(crate) fn ring(&self) -> Arc<KeyRing> {
         self.ring.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The keys, read again from their file where none of those known has an id.
-    pub(crate) fn knowing(&self, id: &str) -> Arc<KeyRing> {
-        let known = self.ring();
-        let Some(path) = self.source.as_deref().filter(|_| known.find(id).is_none()) else { return known };
+    /// Returns the loaded keys; reads the key file again first if none of them has this id.
+    pub(crate) fn ring_with(&self, id: &str) -> Arc<KeyRing> {
+        let ring = self.ring();
+        let Some(path) = self.source.as_deref().filter(|_| ring.find(id).is_none()) else { return ring };
         match KeyRing::reread(path) {
             Ok(ring) => {
                 let ring = Arc::new(ring);
@@ -132,14 +133,15 @@ impl MasterKeys {
             }
             Err(error) => {
                 tracing::warn!(cause = %error, key = id, "The key file could not be read again");
-                known
+                ring
             }
         }
     }
 
-    /// Refuses when none of the keys has one of these ids.
+    /// Fails if a key with one of these ids is missing.
     pub(crate) fn check(&self, ids: Vec<String>) -> Result<(), CallError> {
-        let missing: Vec<String> = ids.into_iter().filter(|id| self.knowing(id).find(id).is_none()).collect();
+        let missing: Vec<String> =
+            ids.into_iter().filter(|id| self.ring_with(id).find(id).is_none()).collect();
         if missing.is_empty() {
             return Ok(());
         }
@@ -154,23 +156,23 @@ impl KeyRing {
             Ok(file) => Self::read(path, &file),
             Err(error) if error.kind() == IoErrorKind::NotFound => {
                 let keys = Self { current: Key::generate()?, older: Vec::new() };
-                let written = keys.write(path).map_err(|error| refused(&NO_FILE, path, error))?;
+                let written = keys.write(path).map_err(|error| file_error(&NO_FILE, path, error))?;
                 let linked = std::fs::hard_link(&written, path).and_then(|()| sync_directory(path));
                 let _ = std::fs::remove_file(&written);
                 match linked {
                     Ok(()) => Ok(keys),
-                    // Another process was faster: its key is the one that counts.
+                    // Another process was faster; use its key.
                     Err(error) if error.kind() == IoErrorKind::AlreadyExists => Self::reread(path),
-                    Err(error) => Err(refused(&NO_FILE, path, error)),
+                    Err(error) => Err(file_error(&NO_FILE, path, error)),
                 }
             }
-            Err(error) => Err(refused(&NO_FILE, path, error)),
+            Err(error) => Err(file_error(&NO_FILE, path, error)),
         }
     }
 
-    /// Reads a file that is there, and makes none.
+    /// Reads an existing key file.
     fn reread(path: &Path) -> Result<Self, CallError> {
-        let file = File::open(path).map_err(|error| refused(&NO_FILE, path, error))?;
+        let file = File::open(path).map_err(|error| file_error(&NO_FILE, path, error))?;
         Self::read(path, &file)
     }
 
@@ -178,16 +180,16 @@ impl KeyRing {
         self.all().find(|key| key.id == id)
     }
 
-    /// The current one first.
+    /// Iterates over all keys, the current one first.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Key> {
         std::iter::once(&self.current).chain(&self.older)
     }
 
     fn read(path: &Path, file: &File) -> Result<Self, CallError> {
-        let unreadable = |error| refused(&NO_FILE, path, error);
-        // Asked of the file that is open, so that nobody can exchange it in between.
+        let unreadable = |error| file_error(&NO_FILE, path, error);
+        // Check the open file, not the path, so that it cannot be replaced in between.
         if file.metadata().map_err(unreadable)?.mode() & 0o077 != 0 {
-            return Err(refused(&OPEN_FILE, path, IoError::other("its mode allows more than 0600")));
+            return Err(file_error(&OPEN_FILE, path, IoError::other("its mode allows more than 0600")));
         }
         let text = SecretString::from(std::io::read_to_string(file).map_err(unreadable)?);
         let lines = text.expose_secret().lines().map(str::trim).filter(|line| !line.is_empty());
@@ -198,26 +200,26 @@ impl KeyRing {
             })
             .collect();
         let mut keys = keys.unwrap_or_default().into_iter();
-        let bad = || refused(&BAD_FILE, path, IoError::other("no keys, or a line that is none"));
+        let bad = || file_error(&BAD_FILE, path, IoError::other("the file has no keys or an invalid line"));
         Ok(Self { current: keys.next().ok_or_else(bad)?, older: keys.collect() })
     }
 
-    /// Writes a file beside the one that is meant, complete and on the disk before it gets its name.
+    /// Writes a temporary file next to `path` and syncs it; the caller then renames it.
     fn write(&self, path: &Path) -> Result<PathBuf, IoError> {
-        let beside = path.with_extension(format!("{}.new", std::process::id()));
-        // Left behind by a process that died.
-        let _ = std::fs::remove_file(&beside);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+        let temporary = path.with_extension(format!("{}.new", std::process::id()));
+        // A crashed process may have left one.
+        let _ = std::fs::remove_file(&temporary);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
         for key in self.all() {
             let line = SecretString::from(format!("{}:{}\n", key.id, STANDARD.encode(key.bytes())));
             file.write_all(line.expose_secret().as_bytes())?;
         }
         file.sync_all()?;
-        Ok(beside)
+        Ok(temporary)
     }
 }
 
-/// A name is safe from a power cut only when its directory is on the disk.
+/// Syncs the directory, so that the new file name survives a power failure.
 fn sync_directory(path: &Path) -> Result<(), IoError> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
@@ -234,7 +236,7 @@ fn decode(text: &str) -> Option<[u8; LENGTH]> {
     bytes.try_into().ok()
 }
 
-fn refused(template: &'static Template, path: &Path, error: IoError) -> CallError {
+fn file_error(template: &'static Template, path: &Path, error: IoError) -> CallError {
     let message = Message::new(template).with("path", path.display());
     CallError::new(ErrorKind::Internal, message).caused_by(error.to_string())
 }
@@ -244,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_the_same_in_every_spelling() {
+    fn keys_parse_from_base64_and_hexadecimal() {
         let hex = "00".repeat(31) + "ff";
         let key = Key::parse(&hex).expect("hexadecimal");
         let base64 = STANDARD.encode(key.bytes());
@@ -266,18 +268,18 @@ mod tests {
         assert!(parsed.find(older.id()).is_some() && parsed.find("x").is_none());
     }
     #[test]
-    fn a_key_that_another_process_put_into_the_file_is_found() {
+    fn keys_added_to_the_file_by_another_process_are_found() {
         let path = std::env::temp_dir().join(format!("haft-keys-{}", uuid::Uuid::now_v7().simple()));
         let here = MasterKeys::from_file(&path).expect("made");
         let old = here.ring().current.id().to_owned();
         let there = MasterKeys::add_to_file(&path).expect("another");
         let new = there.ring().current.id().to_owned();
         assert!(here.ring().find(&new).is_none(), "not read yet");
-        assert_eq!(here.knowing(&old).current.id(), old, "nothing to read for a key that is known");
-        assert_eq!(here.knowing(&new).current.id(), new);
+        assert_eq!(here.ring_with(&old).current.id(), old, "nothing to read for a key that is known");
+        assert_eq!(here.ring_with(&new).current.id(), new);
         assert!(here.ring().find(&old).is_some() && here.check(vec![old, new]).is_ok());
         std::fs::remove_file(&path).expect("removed");
-        assert!(here.knowing("x").find("x").is_none() && !path.exists(), "reading again makes no file");
+        assert!(here.ring_with("x").find("x").is_none() && !path.exists(), "reading again makes no file");
         assert!(here.check(vec!["x".to_owned()]).is_err());
     }
 }

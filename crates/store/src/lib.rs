@@ -1,23 +1,24 @@
-//! What Haft keeps, on SQLite or PostgreSQL: the only SQL of the product.
+//! Storage on SQLite or PostgreSQL. All SQL of the product is in this crate.
 //!
-//! One file per noun, each method with the space first. Rules of the API, permissions and anything that
-//! runs never live here; errors are call errors, and no value of a secret leaves but by `Store::reveal`.
+//! There is one module per resource; most methods take the space first. API rules, permissions and execution
+//! belong to other crates. Errors are call errors. Plain values of secrets leave only through
+//! `Store::reveal`.
 
+mod agent_cache;
 mod agents;
 mod alerts;
 mod apply;
 mod artifacts;
-mod chain;
 mod credential;
 mod crypt;
 mod db;
 mod failure;
 mod feed;
+mod hash_chain;
 mod history;
 mod insert;
 mod invitations;
 mod keys;
-mod known_agents;
 mod links;
 mod log;
 mod members;
@@ -33,7 +34,6 @@ mod runs;
 mod secrets;
 mod sessions;
 mod spaces;
-mod spare;
 mod sqlite;
 mod store;
 mod tokens;
@@ -41,20 +41,21 @@ mod tools;
 mod uploads;
 mod users;
 mod versions;
+mod writer_connection;
 
 pub use agents::AgentFilter;
-pub use alerts::MOST_ALERTS;
+pub use alerts::MAX_ALERTS;
 pub use apply::Apply;
-pub use chain::{ChainFault, Fault, Verification};
 pub use credential::CredentialHash;
 pub use feed::Changes;
-pub use history::{Action, HistoryEntry, HistoryFilter, Sight, What, no_space};
+pub use hash_chain::{ChainFault, Fault, Verification};
+pub use history::{Action, HistoryEntry, HistoryFilter, HistoryVisibility, What, no_space};
 pub use invitations::no_invitation;
 pub use keys::{Key, MasterKeys};
-pub use links::{Linked, Signed};
+pub use links::{LinkTarget, SignedLink};
 pub use log::{
-    AgentStats, CallBodies, CallFailure, CallFilter, CallLog, CallRow, CallStatus, LoggedCall, Retention,
-    Stats, StatsOf, StatsQuery, StatsStep, ToolStats, Totals, Window,
+    AgentStats, CallBodies, CallFailure, CallFilter, CallLog, CallRow, CallStatus, LogRetention, LoggedCall,
+    Stats, StatsOf, StatsQuery, StatsStep, StatsWindow, ToolStats, Totals,
 };
 pub use page::Page;
 pub use runs::{
@@ -63,11 +64,11 @@ pub use runs::{
 pub use secrets::{SecretInfo, SecretOwnerId};
 pub use sessions::Session;
 pub use store::{Database, Force, Store};
-pub use tools::{PutTool, ToolsSince, ToolsState};
+pub use tools::{PutTool, ToolChanges, ToolsFingerprint};
 pub use uploads::Upload;
 pub use versions::{VersionInfo, VersionState};
 
-/// Every message of this crate.
+/// Returns all message templates of this crate.
 pub fn all_templates() -> Vec<&'static haft_core::Template> {
     let own = [
         agents::TEMPLATES,

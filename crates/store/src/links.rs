@@ -1,7 +1,7 @@
-//! Signed links: whoever holds one shows that we made it, until it expires. Nothing is kept of them.
+//! Signed links: bearer credentials that expire. They are not stored.
 //!
-//! A signature is the space, who made it, the second at which it expires, a number, and an HMAC-SHA256 over those
-//! and what it is for. Its key is derived from the master key, and used for nothing else.
+//! A signature encodes the space, the creator, the expiry in seconds, a number, and an HMAC-SHA256 over these
+//! and the target. The signing key is derived from the master key and used only here.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,26 +17,26 @@ use crate::keys::Key;
 
 haft_core::templates! {
     NOT_SIGNED = "store.notSigned",
-        "the link could not be signed",
+        "The link could not be signed.",
         "链接签名失败";
 }
 
-/// What the key of links is derived by. Another label is another key.
+/// Label for deriving the signing key. Changing it invalidates all links.
 const LABEL: &[u8] = b"haft links v2";
 
-/// What a link lets its holder do.
+/// The action that a link permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Linked {
-    /// Read a file.
+pub enum LinkTarget {
+    /// Download an artifact.
     Artifact(ArtifactId),
-    /// Give a run the answer that it waits for.
+    /// Deliver the result of a deferred call.
     Callback(RunId),
-    /// Decide on a run that waits for a person.
+    /// Decide the approval request of a run.
     Approval(RunId),
 }
 
-impl Linked {
-    /// A word for it, which is in no other's way, and its id.
+impl LinkTarget {
+    /// Returns a label that is unique per kind of target, and the id.
     fn parts(self) -> (&'static [u8; 8], Uuid) {
         match self {
             Self::Artifact(id) => (b"artifact", id.into()),
@@ -46,20 +46,20 @@ impl Linked {
     }
 }
 
-/// What a good signature says.
+/// The content of a valid signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Signed {
+pub struct SignedLink {
     pub space: SpaceId,
-    /// Who made the link, where that was a person.
+    /// The user who created the link. `None` if the server created it.
     pub by: Option<UserId>,
     pub until: Timestamp,
-    /// Which of several it is for: a version that is asked about, an attempt that was made.
+    /// Distinguishes links to the same target: the version of an approval request, or the attempt of a call.
     pub number: u64,
 }
 
 impl Store {
-    /// The signature of a link, good up to the second of an instant.
-    pub fn sign(&self, to: Linked, signed: Signed) -> Result<String, CallError> {
+    /// Signs a link. The expiry is truncated to whole seconds.
+    pub fn sign(&self, to: LinkTarget, signed: SignedLink) -> Result<String, CallError> {
         let facts = facts(signed);
         let failed = || CallError::new(ErrorKind::Internal, Message::new(&NOT_SIGNED));
         let mac = mac(&self.keys().ring().current, to, &facts).ok_or_else(failed)?;
@@ -68,9 +68,9 @@ impl Store {
         Ok(URL_SAFE_NO_PAD.encode(signature))
     }
 
-    /// What a signature says at some moment. Nothing where it has expired, is for something else, or was made
-    /// under no key that is known; whether there is such a thing is not asked.
-    pub fn signed(&self, to: Linked, signature: &str, now: Timestamp) -> Option<Signed> {
+    /// Verifies a signature and returns its content. Returns `None` if it has expired, is for another target,
+    /// or was made with an unknown key. Does not check whether the target exists.
+    pub fn signed(&self, to: LinkTarget, signature: &str, now: Timestamp) -> Option<SignedLink> {
         let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
         let (facts, code) = signature.split_first_chunk::<48>()?;
         let is_by = |key: &Key| mac(key, to, facts).is_some_and(|mac| mac.verify_slice(code).is_ok());
@@ -82,7 +82,7 @@ impl Store {
         let (until, number) = rest.split_first_chunk::<8>()?;
         let until = i64::from_be_bytes(*until);
         let by = Uuid::from_bytes(*by);
-        let signed = Signed {
+        let signed = SignedLink {
             space: SpaceId::from(Uuid::from_bytes(*space)),
             by: (!by.is_nil()).then(|| UserId::from(by)),
             until: Timestamp::from_second(until).ok()?,
@@ -92,8 +92,8 @@ impl Store {
     }
 }
 
-/// Every part has a length of its own, so that no two links are made of the same bytes.
-fn facts(signed: Signed) -> [u8; 48] {
+/// Encodes the content. All parts have a fixed length, so two different contents never encode alike.
+fn facts(signed: SignedLink) -> [u8; 48] {
     let mut facts = [0; 48];
     facts[..16].copy_from_slice(Uuid::from(signed.space).as_bytes());
     facts[16..32].copy_from_slice(signed.by.map(Uuid::from).unwrap_or_default().as_bytes());
@@ -102,7 +102,7 @@ fn facts(signed: Signed) -> [u8; 48] {
     facts
 }
 
-fn mac(key: &Key, to: Linked, facts: &[u8; 48]) -> Option<Hmac<Sha256>> {
+fn mac(key: &Key, to: LinkTarget, facts: &[u8; 48]) -> Option<Hmac<Sha256>> {
     let derived = Hmac::<Sha256>::new_from_slice(key.bytes()).ok()?.chain_update(LABEL).finalize();
     let mac = Hmac::<Sha256>::new_from_slice(derived.into_bytes().as_slice()).ok()?;
     let (word, id) = to.parts();

@@ -1,4 +1,4 @@
-//! Who is a member of which space, and as what. A space never loses its last admin.
+//! Members of spaces and their roles. A space always has at least one admin.
 
 use haft_core::space::{Member, Role};
 use haft_core::{CallError, ErrorKind, Message, SpaceId, UserId};
@@ -13,10 +13,10 @@ use crate::{Store, failure};
 
 haft_core::templates! {
     LAST_ADMIN = "store.lastAdmin",
-        "this is the only admin of the space; make somebody else an admin first",
+        "This is the only admin of the space. Make another member an admin first.",
         "这是该空间唯一的管理员；请先指定另一位管理员";
     PERSONAL = "store.personalMembers",
-        "a personal space has its user as its only member; make a space to share",
+        "A personal space has its user as its only member. Create another space to share.",
         "个人空间只有其所属用户一个成员；如需共享，请新建空间";
 }
 
@@ -24,7 +24,7 @@ fn member(row: &Row) -> Result<Member, CallError> {
     Ok(Member { user_id: row.id(0)?, name: row.text(1)?, role: row.word(2)? })
 }
 
-/// Whose personal space it is; null for one that is shared.
+/// Selects the owner of a personal space; null for a shared space.
 const OWNER: &str = "SELECT personal_of FROM spaces WHERE id = $1";
 
 const NAME: &str = "SELECT name FROM users WHERE id = $1";
@@ -35,17 +35,17 @@ const ROLE: &str = "SELECT m.role FROM members m JOIN users u ON u.id = m.user_i
 const ROLE_OF_MEMBER: &str = "SELECT role FROM members WHERE space_id = $1 AND user_id = $2";
 
 impl Store {
-    /// The role that an active user acts with in a space. Returns `None` if the user is deactivated.
+    /// Returns the role with which an active user acts in a space. Returns `None` if the user is deactivated.
     pub async fn role_of(&self, space: SpaceId, user: UserId) -> Result<Option<Role>, CallError> {
         self.db().row(ROLE, args![space, user]).await?.map(|row| row.word(0)).transpose()
     }
 
-    /// The role of a member in the list of members, whether the user is active or not. It grants nothing.
+    /// Returns the role of a member for display, whether or not the user is active. It grants nothing.
     pub async fn role_of_member(&self, space: SpaceId, user: UserId) -> Result<Option<Role>, CallError> {
         self.db().row(ROLE_OF_MEMBER, args![space, user]).await?.map(|row| row.word(0)).transpose()
     }
 
-    /// The personal space that belongs to a user, and the role there.
+    /// Returns the personal space of a user, and the user's role there.
     pub async fn personal_space(&self, user: UserId) -> Result<Option<(SpaceId, Role)>, CallError> {
         let row = self.db().row(
             "SELECT s.id, m.role FROM spaces s
@@ -56,12 +56,13 @@ impl Store {
         row.await?.map(|row| Ok((row.id(0)?, row.word(1)?))).transpose()
     }
 
+    /// Lists the members of a space, by name.
     pub async fn list_members(
         &self,
         space: SpaceId,
         page: &Page,
     ) -> Result<(Vec<Member>, Option<String>), CallError> {
-        let (name, id) = page.after()?;
+        let (name, id) = page.start_key()?;
         let rows = self.db().rows(
             "SELECT u.id, u.name, m.role FROM members m JOIN users u ON u.id = m.user_id
              WHERE m.space_id = $1 AND (u.name, u.id) > ($2, $3) ORDER BY u.name, u.id LIMIT $4",
@@ -71,7 +72,7 @@ impl Store {
         Ok(page.cut(members?, |member| (member.name.as_str(), member.user_id.to_string())))
     }
 
-    /// Makes a user a member, or gives a member another role. Nobody joins a personal space.
+    /// Adds a member or changes the role of one. Fails for other users in a personal space.
     pub async fn put_member(&self, space: SpaceId, user: UserId, role: Role) -> Result<(), CallError> {
         let mut change = self.change(identity()).await?;
         change.touches(space).await?;
@@ -96,11 +97,11 @@ impl Store {
             Some(before) => (Action::Updated, json!({"role": role, "before": before})),
             None => (Action::Added, json!({"role": role})),
         };
-        change.note_in(space, noted(user, named.text(0)?, action, details)).await?;
+        change.note_in(space, history_note(user, named.text(0)?, action, details)).await?;
         change.commit().await
     }
 
-    /// Takes a member from a space; never the user of a personal one.
+    /// Removes a member. Fails for the owner of a personal space, and for the last admin.
     pub async fn remove_member(&self, space: SpaceId, user: UserId) -> Result<(), CallError> {
         let mut change = self.change(identity()).await?;
         change.touches(space).await?;
@@ -118,7 +119,7 @@ impl Store {
             return Err(failure::not_found(&failure::MEMBER, user));
         }
         let details = json!({"before": before});
-        change.note_in(space, noted(user, named.text(0)?, Action::Removed, details)).await?;
+        change.note_in(space, history_note(user, named.text(0)?, Action::Removed, details)).await?;
         change.commit().await
     }
 }
@@ -127,22 +128,22 @@ pub(crate) async fn role(tx: &mut Tx, space: SpaceId, user: UserId) -> Result<Op
     tx.row(ROLE, args![space, user]).await?.map(|row| row.word(0)).transpose()
 }
 
-/// The role of a member, whether the user is active or not.
+/// Returns the role of a member, whether or not the user is active.
 async fn role_of_member(tx: &mut Tx, space: SpaceId, user: UserId) -> Result<Option<Role>, CallError> {
     tx.row(ROLE_OF_MEMBER, args![space, user]).await?.map(|row| row.word(0)).transpose()
 }
 
 pub(crate) async fn put(tx: &mut Tx, space: SpaceId, user: UserId, role: Role) -> Result<(), CallError> {
-    let kept = tx.run(
+    let upsert = tx.run(
         "INSERT INTO members (space_id, user_id, role) VALUES ($1, $2, $3)
          ON CONFLICT (space_id, user_id) DO UPDATE SET role = excluded.role",
         args![space, user, role.as_str()],
     );
-    kept.await.map(drop)
+    upsert.await.map(drop)
 }
 
-/// What is put on record of somebody in a space.
-fn noted(user: UserId, name: String, action: Action, details: Value) -> Note {
+/// Returns the history entry for a change of a membership.
+fn history_note(user: UserId, name: String, action: Action, details: Value) -> Note {
     Note { what: What::Member, action, id: user.to_string(), name, version: None, details }
 }
 
@@ -150,7 +151,7 @@ pub(crate) fn personal() -> CallError {
     CallError::new(ErrorKind::Conflict, Message::new(&PERSONAL))
 }
 
-/// Refuses when nobody but this user, active, is an admin of the space.
+/// Fails if the user is the only active admin of the space.
 async fn check_not_last_admin(tx: &mut Tx, space: SpaceId, user: UserId) -> Result<(), CallError> {
     if role(tx, space, user).await? != Some(Role::Admin) {
         return Ok(());

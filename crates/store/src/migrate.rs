@@ -1,4 +1,4 @@
-//! The schema, brought up to date when a store is opened: one transaction for each step, in order.
+//! Schema migrations, applied in order when a store is opened, each in its own transaction.
 
 use haft_core::{CallError, ErrorKind, Message};
 
@@ -8,18 +8,18 @@ use crate::row::Row;
 
 haft_core::templates! {
     NEWER = "store.newerSchema",
-        "the database was made by a newer Haft: its schema has version {actual}, this one knows up to {known}; use the newer Haft",
+        "the database was made by a newer Haft: its schema has version {actual}, this one supports up to {known}; use the newer Haft",
         "数据库由更新版本的 Haft 创建：其结构版本为 {actual}，当前程序最高支持 {known}；请使用更新的 Haft";
     UPGRADED = "store.upgraded",
-        "A newer Haft upgraded the database to schema version {actual}, and this process knows up to {known}. Run the newer Haft in its place",
+        "A newer Haft upgraded the database to schema version {actual}, and this process supports up to {known}. Run the newer Haft instead.",
         "更新版本的 Haft 已将数据库升级到结构版本 {actual}，当前进程最高支持 {known}；请改用更新的 Haft";
 }
 
-/// Reads the schema version that the newest program gave the database.
+/// Selects the schema version of the database, as set by the newest program that opened it.
 pub(crate) const ACTUAL: &str = "SELECT COALESCE(MAX(version), 0) FROM schema_version";
 
-/// Every step there has ever been, and what PostgreSQL needs besides. One that was released is never
-/// changed; a change is another step.
+/// All migrations: number, SQL for both databases, and additional SQL for PostgreSQL. A released migration
+/// never changes; add a new one instead.
 const MIGRATIONS: [(u64, &str, &str); 12] = [
     (1, include_str!("../migrations/0001_first.sql"), include_str!("../migrations/0001_first.postgres.sql")),
     (2, include_str!("../migrations/0002_history.sql"), ""),
@@ -35,7 +35,7 @@ const MIGRATIONS: [(u64, &str, &str); 12] = [
     (12, include_str!("../migrations/0012_fence.sql"), include_str!("../migrations/0012_fence.postgres.sql")),
 ];
 
-/// So that two processes never do this at the same time. Any number nobody else uses.
+/// Serializes migrations of several processes. The lock id is arbitrary but must be unique within Haft.
 const POSTGRES_LOCK: &str = "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(7420001)";
 
 pub(crate) async fn migrate(db: &Db) -> Result<(), CallError> {
@@ -45,7 +45,7 @@ pub(crate) async fn migrate(db: &Db) -> Result<(), CallError> {
             tx.script(POSTGRES_LOCK).await?;
         }
         tx.script("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)").await?;
-        let (actual, known) = (version_in(tx.row(ACTUAL, args![]).await?)?, known_version());
+        let (actual, known) = (version_in(tx.row(ACTUAL, args![]).await?)?, supported_version());
         if actual > known {
             let message = Message::new(&NEWER).with("actual", actual).with("known", known);
             return Err(CallError::new(ErrorKind::Internal, message));
@@ -63,8 +63,8 @@ pub(crate) async fn migrate(db: &Db) -> Result<(), CallError> {
     }
 }
 
-/// The newest schema that this program knows.
-fn known_version() -> u64 {
+/// Returns the newest schema version that this program supports.
+fn supported_version() -> u64 {
     MIGRATIONS.last().map_or(0, |(number, _, _)| *number)
 }
 
@@ -74,7 +74,7 @@ fn version_in(row: Option<Row>) -> Result<u64, CallError> {
 
 /// Fails with a conflict if a newer program upgraded the database since this one opened it.
 pub(crate) fn check_version(row: Option<Row>) -> Result<(), CallError> {
-    let (actual, known) = (version_in(row)?, known_version());
+    let (actual, known) = (version_in(row)?, supported_version());
     if actual <= known {
         return Ok(());
     }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_numbered_without_a_gap() {
+    fn migrations_are_numbered_consecutively() {
         assert!(MIGRATIONS.iter().map(|(number, _, _)| *number).eq(1..=MIGRATIONS.len() as u64));
     }
 }

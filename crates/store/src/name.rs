@@ -1,11 +1,11 @@
-//! The rules that names keep which people give: of users, spaces, agents, providers, tokens and secrets.
+//! Rules for names that users choose: of users, spaces, agents, providers, tokens and secrets.
 
 use haft_core::{CallError, Message, Violation};
 use uuid::Uuid;
 
 haft_core::templates! {
     BAD_NAME = "store.badName",
-        "must have 1 to {most} characters, none of them a control character, and no blank at either end",
+        "must have 1 to {most} characters, no control characters, and no whitespace at either end",
         "长度必须为 1 到 {most} 个字符，不能包含控制字符，首尾不能有空白";
     LIKE_ID = "store.nameLikeId",
         "must not have the form of an id",
@@ -15,15 +15,15 @@ haft_core::templates! {
         "只能包含 1 到 {most} 个字母、数字、_ 或 -";
 }
 
-pub(crate) const LONGEST: usize = 100;
-const LONGEST_SECRET: usize = 64;
+pub(crate) const MAX_LENGTH: usize = 100;
+const MAX_SECRET_LENGTH: usize = 64;
 
-/// A name for people. It never looks like an id, so that a path can hold either.
+/// Checks a display name. Names never look like ids, so that a URL path can contain either.
 pub(crate) fn check(name: &str) -> Result<(), CallError> {
     let length = name.chars().count();
     let is_plain = name.trim() == name && !name.chars().any(char::is_control);
-    if length == 0 || length > LONGEST || !is_plain {
-        return Err(invalid(Message::new(&BAD_NAME).with("most", LONGEST)));
+    if length == 0 || length > MAX_LENGTH || !is_plain {
+        return Err(invalid(Message::new(&BAD_NAME).with("most", MAX_LENGTH)));
     }
     if Uuid::try_parse(name).is_ok() {
         return Err(invalid(Message::new(&LIKE_ID)));
@@ -31,13 +31,13 @@ pub(crate) fn check(name: &str) -> Result<(), CallError> {
     Ok(())
 }
 
-/// A name that can stand in `secret://NAME`.
+/// Checks a name that can be used in `secret://NAME`.
 pub(crate) fn check_secret(name: &str) -> Result<(), CallError> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    if (1..=LONGEST_SECRET).contains(&name.len()) && name.bytes().all(is_part) {
+    if (1..=MAX_SECRET_LENGTH).contains(&name.len()) && name.bytes().all(is_part) {
         return Ok(());
     }
-    Err(invalid(Message::new(&BAD_SECRET_NAME).with("most", LONGEST_SECRET)))
+    Err(invalid(Message::new(&BAD_SECRET_NAME).with("most", MAX_SECRET_LENGTH)))
 }
 
 fn invalid(message: Message) -> CallError {
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_short_plain_and_no_ids() {
+    fn long_or_untrimmed_names_and_ids_are_rejected() {
         for good in ["a", "Ada Lovelace", "天气助手", &"x".repeat(100)] {
             assert!(check(good).is_ok(), "{good:?}");
         }

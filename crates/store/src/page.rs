@@ -1,4 +1,4 @@
-//! Lists by page: from where a page goes on, as a text that means nothing to callers.
+//! Pagination of lists with opaque cursors.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,18 +6,18 @@ use haft_core::{CallError, Message, Violation};
 
 haft_core::templates! {
     BAD_CURSOR = "store.badCursor",
-        "is not a cursor that this list gave",
+        "is not a cursor of this list",
         "不是此列表给出的游标";
 }
 
-/// The most of one page.
-const LARGEST: u32 = 1000;
+/// Maximum number of items per page.
+const MAX_LIMIT: u32 = 1000;
 
-/// Which part of a list, ordered by name.
+/// A part of a list that is ordered by name and id.
 #[derive(Debug, Clone)]
 pub struct Page {
     pub limit: u32,
-    /// The start when absent.
+    /// `None` for the first page.
     pub cursor: Option<String>,
 }
 
@@ -26,8 +26,8 @@ impl Page {
         Self { limit, cursor: None }
     }
 
-    /// The name and id after which the page begins; both empty at the start.
-    pub(crate) fn after(&self) -> Result<(String, String), CallError> {
+    /// Decodes the name and id after which the page begins. Both are empty for the first page.
+    pub(crate) fn start_key(&self) -> Result<(String, String), CallError> {
         let Some(cursor) = &self.cursor else { return Ok(Default::default()) };
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
         let key = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -35,18 +35,19 @@ impl Page {
         key.ok_or_else(bad)
     }
 
-    /// One more row than the page has, which tells whether there is another page.
+    /// Returns the number of rows to read: one more than the page has, to detect whether there is a next
+    /// page.
     pub(crate) fn rows(&self) -> u64 {
-        u64::from(self.limit.clamp(1, LARGEST)) + 1
+        u64::from(self.limit.clamp(1, MAX_LIMIT)) + 1
     }
 
-    /// Takes off the extra row, and says where the next page begins.
+    /// Removes the extra row, and returns the cursor of the next page.
     pub(crate) fn cut<T>(
         &self,
         mut items: Vec<T>,
         key: impl Fn(&T) -> (&str, String),
     ) -> (Vec<T>, Option<String>) {
-        let limit = self.limit.clamp(1, LARGEST) as usize;
+        let limit = self.limit.clamp(1, MAX_LIMIT) as usize;
         if items.len() <= limit {
             return (items, None);
         }
@@ -56,7 +57,7 @@ impl Page {
     }
 }
 
-/// The cursor of a page that begins after a name and an id.
+/// Encodes the cursor of a page that begins after a name and an id.
 pub(crate) fn cursor(name: &str, id: &str) -> Option<String> {
     serde_json::to_vec(&(name, id)).ok().map(|key| URL_SAFE_NO_PAD.encode(key))
 }
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cursor_leads_on_to_the_next_page_and_a_made_up_one_is_refused() {
+    fn cursors_lead_to_the_next_page_and_invalid_ones_are_rejected() {
         let page = Page::first(2);
         fn key<'a>(name: &'a &'static str) -> (&'a str, String) {
             (name, format!("id of {name}"))
@@ -74,11 +75,11 @@ mod tests {
         let (items, next) = page.cut(vec!["a", "b", "c"], key);
         assert_eq!(items, ["a", "b"]);
         let next = Page { limit: 2, cursor: next };
-        assert_eq!(next.after().expect("a cursor"), ("b".to_owned(), "id of b".to_owned()));
+        assert_eq!(next.start_key().expect("a cursor"), ("b".to_owned(), "id of b".to_owned()));
 
         for bad in ["", "x", "!!", "WyJhIl0"] {
             let page = Page { limit: 2, cursor: Some(bad.to_owned()) };
-            assert!(page.after().is_err(), "{bad:?}");
+            assert!(page.start_key().is_err(), "{bad:?}");
         }
         assert_eq!(page.cut(vec!["a", "b"], key).1, None);
     }

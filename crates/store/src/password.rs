@@ -1,4 +1,4 @@
-//! Passwords: Argon2id, off the async threads. A password is never kept, and a wrong name takes as long as a right one.
+//! Password hashing with Argon2id on blocking threads. Verification takes equally long for unknown names.
 
 use argon2::{Argon2, PasswordHash, PasswordHasher as _, PasswordVerifier as _};
 use haft_core::{CallError, ErrorKind, Message, Violation};
@@ -11,22 +11,22 @@ haft_core::templates! {
         "must have {least} to {most} bytes",
         "长度必须为 {least} 到 {most} 字节";
     NOT_HASHED = "store.passwordNotHashed",
-        "the password could not be worked on",
+        "The password could not be hashed or verified.",
         "无法处理密码";
 }
 
-const SHORTEST: usize = 8;
-const LONGEST: usize = 1024;
+const MIN_LENGTH: usize = 8;
+const MAX_LENGTH: usize = 1024;
 
-/// What a password is compared with when there is no such user: no password has this hash.
+/// Hash that is verified if the user does not exist. No password matches it.
 const DECOY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 impl Store {
-    /// The PHC string of a password.
+    /// Hashes a password to a PHC string.
     pub(crate) async fn hash_password(&self, password: &SecretString) -> Result<String, CallError> {
-        if !(SHORTEST..=LONGEST).contains(&password.expose_secret().len()) {
-            let message = Message::new(&BAD_PASSWORD).with("least", SHORTEST).with("most", LONGEST);
+        if !(MIN_LENGTH..=MAX_LENGTH).contains(&password.expose_secret().len()) {
+            let message = Message::new(&BAD_PASSWORD).with("least", MIN_LENGTH).with("most", MAX_LENGTH);
             return Err(CallError::invalid(vec![Violation::new("password", message)]));
         }
         let password = password.clone();
@@ -37,13 +37,13 @@ impl Store {
         .await?
     }
 
-    /// Whether a password is the one of a hash; without a hash it is not, after the same time.
+    /// Verifies a password. Without a hash it returns false after the same time.
     pub(crate) async fn is_password(
         &self,
         password: &SecretString,
         hash: Option<String>,
     ) -> Result<bool, CallError> {
-        if password.expose_secret().len() > LONGEST {
+        if password.expose_secret().len() > MAX_LENGTH {
             return Ok(false);
         }
         let password = password.clone();
@@ -58,7 +58,7 @@ impl Store {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, CallError> {
-        let _place = self.hashing().acquire().await.map_err(|error| failed(error.to_string()))?;
+        let _permit = self.hashing().acquire().await.map_err(|error| failed(error.to_string()))?;
         tokio::task::spawn_blocking(work).await.map_err(|error| failed(error.to_string()))
     }
 }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_decoy_costs_what_a_real_hash_costs() {
+    fn decoy_has_the_cost_of_a_real_hash() {
         let decoy = PasswordHash::new(DECOY).expect("a PHC string");
         let real: PasswordHash = Argon2::default().hash_password(b"hunter42").expect("a hash");
         assert_eq!(decoy.params.to_string(), real.params.to_string());

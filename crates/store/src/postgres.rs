@@ -1,4 +1,4 @@
-//! The shared database: a pool of connections, and an ear for what other processes changed.
+//! PostgreSQL: connection pools, and notifications about changes of other processes.
 
 use std::time::Duration;
 
@@ -7,23 +7,23 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
 use tokio::sync::watch;
 
-use crate::sqlite::STATEMENTS;
+use crate::sqlite::STATEMENT_CACHE;
 use crate::{failure, feed};
 
 haft_core::templates! {
     BAD_URL = "store.databaseUrl",
-        "the database URL cannot be read; it looks like postgres://user:password@host:5432/name",
+        "The database URL is invalid. It must look like postgres://user:password@host:5432/name.",
         "数据库 URL 无法解析；格式如 postgres://user:password@host:5432/name";
 }
 
 const READERS: u32 = 6;
 const WRITERS: u32 = 4;
-const PATIENCE: Duration = Duration::from_secs(5);
-const STATEMENT: &str = "10s";
-const LOCK: &str = "5s";
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+const STATEMENT_TIMEOUT: &str = "10s";
+const LOCK_TIMEOUT: &str = "5s";
 
 pub(crate) struct PostgresDb {
-    /// For what reads; the feed must never wait behind writers.
+    /// For reads. Separate, because the change feed must never wait for writers.
     pub(crate) pool: PgPool,
     pub(crate) writers: PgPool,
 }
@@ -32,37 +32,38 @@ impl PostgresDb {
     pub(crate) async fn open(url: &SecretString) -> Result<Self, CallError> {
         let options = url.expose_secret().parse::<PgConnectOptions>();
         let options = options.map_err(|_| CallError::new(ErrorKind::Validation, Message::new(&BAD_URL)))?;
-        let options = options.application_name("haft").statement_cache_capacity(STATEMENTS).options([
-            ("statement_timeout", STATEMENT),
-            // Whoever stops in the middle of a change must not stop all others.
-            ("idle_in_transaction_session_timeout", LOCK),
-            ("lock_timeout", LOCK),
-            // Compiling a statement over many days of calls takes longer than any of ours may.
+        let options = options.application_name("haft").statement_cache_capacity(STATEMENT_CACHE).options([
+            ("statement_timeout", STATEMENT_TIMEOUT),
+            // A client that stalls in a transaction must not block all others.
+            ("idle_in_transaction_session_timeout", LOCK_TIMEOUT),
+            ("lock_timeout", LOCK_TIMEOUT),
+            // Compiling a query over many partitions takes longer than any of our queries may.
             ("jit", "off"),
         ]);
-        let pool = |most| PgPoolOptions::new().max_connections(most).acquire_timeout(PATIENCE);
-        let connected = pool(READERS).connect_with(options.clone()).await.map_err(failure::of_start)?;
+        let pool = |most| PgPoolOptions::new().max_connections(most).acquire_timeout(ACQUIRE_TIMEOUT);
+        let connected = pool(READERS).connect_with(options.clone()).await.map_err(failure::connect_error)?;
         Ok(Self { pool: connected, writers: pool(WRITERS).connect_lazy_with(options) })
     }
 }
 
-/// Raises the known revision when any process commits a change. Only a hint: who must know polls.
-pub(crate) async fn listen(pool: PgPool, known: watch::Sender<u64>) {
+/// Publishes the revision whenever any process commits a change. Notifications may be lost, so consumers must
+/// also poll.
+pub(crate) async fn listen(pool: PgPool, revision: watch::Sender<u64>) {
     while !pool.is_closed() {
-        if let Err(error) = hear(&pool, &known).await {
-            tracing::warn!(cause = %failure::of(error), "Notices of changes stopped; listening again");
+        if let Err(error) = receive_notices(&pool, &revision).await {
+            tracing::warn!(cause = %failure::driver_error(error), "The change notifications were interrupted; reconnecting");
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
 }
 
-async fn hear(pool: &PgPool, known: &watch::Sender<u64>) -> Result<(), sqlx::Error> {
+async fn receive_notices(pool: &PgPool, revision: &watch::Sender<u64>) -> Result<(), sqlx::Error> {
     let mut listener = PgListener::connect_with(pool).await?;
     listener.listen(feed::CHANNEL).await?;
     loop {
         let notice = listener.recv().await?;
-        if let Ok(revision) = notice.payload().parse() {
-            feed::raise(known, revision);
+        if let Ok(latest) = notice.payload().parse() {
+            feed::publish_revision(revision, latest);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Model providers of a space. Their keys are secrets, of which only the names are here.
+//! Model providers of a space. Provider definitions reference their keys as secrets by name.
 
 use haft_core::id::ProviderId;
 use haft_core::provider::{Provider, ProviderSpec};
@@ -9,13 +9,13 @@ use uuid::Uuid;
 use crate::agents::by_id;
 use crate::db::{Tx, args};
 use crate::feed::Change;
-use crate::history::{Action, Note, What, changed};
+use crate::history::{Action, Note, What, changed_fields};
 use crate::page::Page;
 use crate::row::Row;
 use crate::store::now;
 use crate::{Store, failure, name};
 
-/// The order of columns here is that of every statement below.
+/// Reads a provider. All statements below select the columns in this order.
 fn provider(row: &Row) -> Result<Provider, CallError> {
     Ok(Provider {
         id: row.id(0)?,
@@ -31,6 +31,7 @@ const BY_ID: &str = "SELECT id, space_id, doc, version, created_at, updated_at
                      FROM providers WHERE space_id = $1 AND id = $2";
 
 impl Store {
+    /// Creates a provider.
     pub async fn create_provider(&self, space: SpaceId, spec: ProviderSpec) -> Result<Provider, CallError> {
         let mut change = self.change(space).await?;
         let provider = add(&mut change, space, spec).await?;
@@ -38,7 +39,7 @@ impl Store {
         Ok(provider)
     }
 
-    /// The provider of that id or name.
+    /// Returns the provider with this id or name.
     pub async fn get_provider(
         &self,
         space: SpaceId,
@@ -52,12 +53,13 @@ impl Store {
         row.await?.map(|row| provider(&row)).transpose()
     }
 
+    /// Lists the providers of a space, by name.
     pub async fn list_providers(
         &self,
         space: SpaceId,
         page: &Page,
     ) -> Result<(Vec<Provider>, Option<String>), CallError> {
-        let (name, id) = page.after()?;
+        let (name, id) = page.start_key()?;
         let rows = self.db().rows(
             "SELECT id, space_id, doc, version, created_at, updated_at FROM providers
              WHERE space_id = $1 AND (name, id) > ($2, $3) ORDER BY name, id LIMIT $4",
@@ -67,6 +69,7 @@ impl Store {
         Ok(page.cut(providers?, |provider| (provider.spec.name.as_str(), provider.id.to_string())))
     }
 
+    /// Replaces a provider, and increments its version. Fails if its version is not `expected`.
     pub async fn put_provider(
         &self,
         space: SpaceId,
@@ -80,6 +83,7 @@ impl Store {
         Ok(after)
     }
 
+    /// Deletes a provider. Fails if its version is not `expected`.
     pub async fn delete_provider(
         &self,
         space: SpaceId,
@@ -92,7 +96,7 @@ impl Store {
     }
 }
 
-/// Adds a provider within a change.
+/// Inserts a provider within a change.
 pub(crate) async fn add(
     change: &mut Change<'_>,
     space: SpaceId,
@@ -103,17 +107,17 @@ pub(crate) async fn add(
     let id = ProviderId::from(Uuid::now_v7());
     let provider = Provider { id, space_id: space, spec, version: 1, created_at: now, updated_at: now };
     check_name(&mut change.tx, &provider).await?;
-    let added = change.tx.run(
+    let insert = change.tx.run(
         "INSERT INTO providers (id, space_id, name, doc, version, created_at, updated_at)
          VALUES ($1, $2, $3, $4, 1, $5, $5)",
         args![id, space, &provider.spec.name, doc(&provider.spec)?, now],
     );
-    added.await?;
-    change.note(noted(&provider, Action::Created, json!({}))).await?;
+    insert.await?;
+    change.note(history_note(&provider, Action::Created, json!({}))).await?;
     Ok(provider)
 }
 
-/// Replaces a provider within a change.
+/// Replaces a provider within a change. Fails if its version is not `expected`.
 pub(crate) async fn replace(
     change: &mut Change<'_>,
     space: SpaceId,
@@ -124,16 +128,16 @@ pub(crate) async fn replace(
     name::check(&spec.name)?;
     let before = get(&mut change.tx, space, id).await?;
     failure::check_version(&before.spec.name, before.version, expected)?;
-    let details = json!({"changed": changed(&before.spec, &spec)});
+    let details = json!({"changed": changed_fields(&before.spec, &spec)});
     let after = Provider { spec, version: before.version + 1, updated_at: now(), ..before };
     check_name(&mut change.tx, &after).await?;
-    let kept = change.tx.run(
+    let update = change.tx.run(
         "UPDATE providers SET name = $3, doc = $4, version = $5, updated_at = $6
          WHERE space_id = $1 AND id = $2",
         args![space, id, &after.spec.name, doc(&after.spec)?, after.version, after.updated_at],
     );
-    kept.await?;
-    change.note(noted(&after, Action::Updated, details)).await?;
+    update.await?;
+    change.note(history_note(&after, Action::Updated, details)).await?;
     Ok(after)
 }
 
@@ -149,11 +153,11 @@ pub(crate) async fn remove(
         failure::check_version(&before.spec.name, before.version, expected)?;
     }
     change.tx.run("DELETE FROM providers WHERE space_id = $1 AND id = $2", args![space, id]).await?;
-    change.note(noted(&before, Action::Deleted, json!({}))).await
+    change.note(history_note(&before, Action::Deleted, json!({}))).await
 }
 
-/// What is put on record of a provider that was changed.
-fn noted(provider: &Provider, action: Action, details: Value) -> Note {
+/// Returns the history entry for a change of a provider.
+fn history_note(provider: &Provider, action: Action, details: Value) -> Note {
     let (id, name) = (provider.id.to_string(), provider.spec.name.clone());
     Note { what: What::Provider, action, id, name, version: Some(provider.version), details }
 }
@@ -166,7 +170,7 @@ async fn get(tx: &mut Tx, space: SpaceId, id: ProviderId) -> Result<Provider, Ca
 async fn check_name(tx: &mut Tx, provider: &Provider) -> Result<(), CallError> {
     let sql = "SELECT id FROM providers WHERE space_id = $1 AND name = $2 AND id <> $3";
     match tx.row(sql, args![provider.space_id, &provider.spec.name, provider.id]).await? {
-        Some(_) => Err(failure::taken(&provider.spec.name)),
+        Some(_) => Err(failure::name_taken(&provider.spec.name)),
         None => Ok(()),
     }
 }

@@ -1,5 +1,5 @@
-//! Connections that read an embedded database. A pool asks each how it is whenever it is given back, which wakes two
-//! threads for every read; a file does not hang up.
+//! Read connections of a SQLite database. Unlike a pool of sqlx, they are not tested when they are returned,
+//! which would wake two threads per read.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,74 +9,80 @@ use sqlx::{Connection as _, Error};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
-use crate::sqlite::{Damage, PATIENCE};
+use crate::sqlite::{ACQUIRE_TIMEOUT, Damage};
 
-/// So many read at once.
-const MOST: usize = 4;
+/// Maximum number of concurrent readers.
+const MAX_READERS: usize = 4;
 
 pub(crate) struct Readers {
     options: Box<SqliteConnectOptions>,
-    /// Those that nobody uses.
+    /// Idle connections.
     free: Mutex<Vec<SqliteConnection>>,
-    seats: Semaphore,
+    permits: Semaphore,
     damage: Damage,
 }
 
-/// One of them, in the hands of somebody who gives it back when it is dropped.
-pub(crate) struct Reading<'a> {
+/// A borrowed connection. It is returned when dropped.
+pub(crate) struct BorrowedReader<'a> {
     connection: Option<SqliteConnection>,
     readers: &'a Readers,
-    _seat: SemaphorePermit<'a>,
+    _permit: SemaphorePermit<'a>,
 }
 
 impl Readers {
-    /// Each is opened when it is first needed.
+    /// Creates the set without connections; each is opened on first use.
     pub(crate) fn new(options: SqliteConnectOptions, damage: Damage) -> Self {
-        Self { options: Box::new(options), free: Mutex::default(), seats: Semaphore::new(MOST), damage }
+        Self {
+            options: Box::new(options),
+            free: Mutex::default(),
+            permits: Semaphore::new(MAX_READERS),
+            damage,
+        }
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<SqliteConnection>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The path of the database file.
+    /// Returns the path of the database file.
     pub(crate) fn file(&self) -> &Path {
         self.options.get_filename()
     }
 
-    /// Opens a connection that is not one of these, for a statement that takes long.
+    /// Opens an additional connection, for a long statement.
     pub(crate) async fn connect(&self) -> Result<SqliteConnection, Error> {
         let connected = SqliteConnection::connect_with(&self.options).await;
         connected.inspect_err(|error| self.damage.note(error))
     }
 
-    pub(crate) async fn take(&self) -> Result<Reading<'_>, Error> {
-        let seat = timeout(PATIENCE, self.seats.acquire()).await.map_err(|_| Error::PoolTimedOut)?;
-        let seat = seat.map_err(|_| Error::PoolClosed)?;
+    pub(crate) async fn take(&self) -> Result<BorrowedReader<'_>, Error> {
+        let permit =
+            timeout(ACQUIRE_TIMEOUT, self.permits.acquire()).await.map_err(|_| Error::PoolTimedOut)?;
+        let permit = permit.map_err(|_| Error::PoolClosed)?;
         let free = self.free().pop();
         let connection = match free {
             Some(connection) => connection,
             None => self.connect().await?,
         };
-        Ok(Reading { connection: Some(connection), readers: self, _seat: seat })
+        Ok(BorrowedReader { connection: Some(connection), readers: self, _permit: permit })
     }
 
-    /// Lets go of all of them, once those that are used are given back.
+    /// Closes all connections, after waiting for those in use to be returned.
     pub(crate) async fn close(&self) {
-        let all = timeout(PATIENCE, self.seats.acquire_many(MOST as u32)).await;
-        self.seats.close();
+        let all = timeout(ACQUIRE_TIMEOUT, self.permits.acquire_many(MAX_READERS as u32)).await;
+        self.permits.close();
         drop(all);
         let free = std::mem::take(&mut *self.free());
         for connection in free {
-            // What only reads has nothing to lose.
+            // A read connection has no pending writes, so errors do not matter.
             let _ = connection.close().await;
         }
     }
 }
 
-impl Reading<'_> {
-    /// One that failed is not used again.
-    pub(crate) fn heed<T>(&mut self, read: Result<T, Error>) -> Result<T, Error> {
+impl BorrowedReader<'_> {
+    /// Checks the result of a read. After an error the connection is discarded.
+    pub(crate) fn check<T>(&mut self, read: Result<T, Error>) -> Result<T, Error> {
         if let Err(error) = &read {
             self.readers.damage.note(error);
             self.connection = None;
@@ -89,9 +95,9 @@ impl Reading<'_> {
     }
 }
 
-impl Drop for Reading<'_> {
+impl Drop for BorrowedReader<'_> {
     fn drop(&mut self) {
-        if let Some(connection) = self.connection.take().filter(|_| !self.readers.seats.is_closed()) {
+        if let Some(connection) = self.connection.take().filter(|_| !self.readers.permits.is_closed()) {
             self.readers.free().push(connection);
         }
     }

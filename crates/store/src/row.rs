@@ -1,4 +1,4 @@
-//! One row of an answer, whichever database gave it. Columns are read by their place.
+//! One result row of either database. Columns are read by position.
 
 use std::str::FromStr;
 
@@ -43,7 +43,7 @@ impl Row {
         self.get(column)
     }
 
-    /// A version, a revision or a count.
+    /// Reads a version, a revision or a count.
     pub(crate) fn number(&self, column: usize) -> Result<u64, CallError> {
         u64::try_from(self.int(column)?).map_err(failure::unreadable)
     }
@@ -84,7 +84,7 @@ impl Row {
         }
     }
 
-    /// One of a closed set of words: a role, a scope, a state.
+    /// Reads a value of an enum: a role, a scope, a state.
     pub(crate) fn word<T: DeserializeOwned>(&self, column: usize) -> Result<T, CallError> {
         let word: StringDeserializer<WordError> = self.text(column)?.into_deserializer();
         T::deserialize(word).map_err(failure::unreadable)

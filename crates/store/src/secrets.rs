@@ -1,4 +1,4 @@
-//! Secrets: encrypted at rest, listed by name, and revealed to the engine alone.
+//! Secrets: stored encrypted, listed by name, and decrypted for the engine only.
 
 use haft_core::{CallError, Message, SpaceId, UserId, Violation};
 use jiff::Timestamp;
@@ -21,13 +21,13 @@ haft_core::templates! {
         "最多 {most} 字节";
 }
 
-/// The longest value, in bytes.
-const LONGEST: usize = 16 * 1024;
+/// Maximum length of a value in bytes.
+const MAX_LENGTH: usize = 16 * 1024;
 
-/// So many are encrypted anew in one transaction.
-const BATCH: u64 = 100;
+/// Maximum number of secrets re-encrypted per transaction.
+const BATCH_SIZE: u64 = 100;
 
-/// Whose secret it is, within a space.
+/// The owner of a secret within a space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SecretOwnerId {
@@ -60,7 +60,7 @@ impl SecretOwnerId {
     }
 }
 
-/// That there is a secret; never its value.
+/// The metadata of a secret, without its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SecretInfo {
@@ -74,13 +74,13 @@ fn info(row: &Row) -> Result<SecretInfo, CallError> {
     Ok(SecretInfo { name: row.text(0)?, owner: SecretOwnerId::read(row, 1)?, updated_at: row.time(2)? })
 }
 
-/// What is put on record of a secret: that there is one of this name, and never what it is.
-fn noted(owner: SecretOwnerId, action: Action, name: &str) -> Note {
+/// Returns the history entry for a change of a secret. It contains the name, never the value.
+fn history_note(owner: SecretOwnerId, action: Action, name: &str) -> Note {
     let (id, name) = (name.to_owned(), name.to_owned());
     Note { what: owner.what(), action, id, name, version: None, details: json!({}) }
 }
 
-/// Keeps a value within a change; the same name again replaces it.
+/// Creates or replaces a secret within a change.
 pub(crate) async fn put(
     store: &Store,
     change: &mut Change<'_>,
@@ -89,24 +89,24 @@ pub(crate) async fn put(
     by: Option<UserId>,
 ) -> Result<(), CallError> {
     name::check_secret(name)?;
-    if value.expose_secret().len() > LONGEST {
-        let message = Message::new(&TOO_LONG).with("most", LONGEST);
+    if value.expose_secret().len() > MAX_LENGTH {
+        let message = Message::new(&TOO_LONG).with("most", MAX_LENGTH);
         return Err(CallError::invalid(vec![Violation::new("value", message)]));
     }
     let column = owner.column();
     let sealed = crypt::seal(&store.keys().ring(), &[&space.to_string(), &column, name], value)?;
-    let kept = change.tx.run(
+    let upsert = change.tx.run(
         "INSERT INTO secrets (space_id, owner, name, key_id, value, updated_at, updated_by)
          VALUES ($1, $2, $3, $4, $5, $6, $7)
          ON CONFLICT (space_id, owner, name) DO UPDATE SET key_id = excluded.key_id,
              value = excluded.value, updated_at = excluded.updated_at, updated_by = excluded.updated_by",
         args![space, column, name, sealed.key_id, sealed.blob, now(), by],
     );
-    kept.await?;
-    change.note(noted(owner, Action::Set, name)).await
+    upsert.await?;
+    change.note(history_note(owner, Action::Set, name)).await
 }
 
-/// The ids of all keys that secrets and webhooks are encrypted under.
+/// Returns the ids of all keys under which secrets and webhooks are encrypted.
 pub(crate) async fn key_ids(db: &Db) -> Result<Vec<String>, CallError> {
     let rows = db.rows(
         "SELECT key_id FROM secrets
@@ -118,7 +118,7 @@ pub(crate) async fn key_ids(db: &Db) -> Result<Vec<String>, CallError> {
 }
 
 impl Store {
-    /// Keeps a value under a name; the same name again replaces it.
+    /// Creates or replaces a secret.
     pub async fn put_secret(
         &self,
         space: SpaceId,
@@ -132,6 +132,7 @@ impl Store {
         change.commit().await
     }
 
+    /// Deletes a secret.
     pub async fn delete_secret(
         &self,
         space: SpaceId,
@@ -143,18 +144,18 @@ impl Store {
         if change.tx.run(sql, args![space, owner.column(), name]).await? == 0 {
             return Err(failure::not_found(&failure::SECRET, name));
         }
-        change.note(noted(owner, Action::Deleted, name)).await?;
+        change.note(history_note(owner, Action::Deleted, name)).await?;
         change.commit().await
     }
 
-    /// The names of the space's secrets, or of one user's in it.
+    /// Lists the secrets of the space, or of one user in it.
     pub async fn list_secrets(
         &self,
         space: SpaceId,
         owner: SecretOwnerId,
         page: &Page,
     ) -> Result<(Vec<SecretInfo>, Option<String>), CallError> {
-        let (after, _) = page.after()?;
+        let (after, _) = page.start_key()?;
         let rows = self.db().rows(
             "SELECT name, owner, updated_at FROM secrets
              WHERE space_id = $1 AND owner = $2 AND name > $3 ORDER BY name LIMIT $4",
@@ -164,7 +165,7 @@ impl Store {
         Ok(page.cut(secrets?, |secret| (secret.name.as_str(), String::new())))
     }
 
-    /// Whether there is a secret; never its value.
+    /// Returns the metadata of a secret, without its value.
     pub async fn get_secret_info(
         &self,
         space: SpaceId,
@@ -178,7 +179,7 @@ impl Store {
         row.await?.map(|row| info(&row)).transpose()
     }
 
-    /// The value of a secret; nothing when there is none.
+    /// Decrypts a secret. Returns `None` if it does not exist.
     pub async fn reveal(
         &self,
         space: SpaceId,
@@ -192,21 +193,21 @@ impl Store {
         );
         let Some(row) = row.await? else { return Ok(None) };
         let sealed = Sealed { key_id: row.text(0)?, blob: row.bytes(1)? };
-        let keys = self.keys().knowing(&sealed.key_id);
+        let keys = self.keys().ring_with(&sealed.key_id);
         crypt::open(&keys, &[space.to_string().as_str(), owner.as_str(), name], &sealed).map(Some)
     }
 
-    /// Encrypts whatever is under an older key under the current one, and says how many that were.
-    /// Interrupted, it goes on where it was when it is called again.
+    /// Re-encrypts all values that are under an older key, and returns their number. Can be called again
+    /// after an interruption.
     pub async fn rotate_keys(&self) -> Result<u64, CallError> {
         let mut moved = 0;
         loop {
-            // Asked each time: where another process rotates as well, both end at the newest key.
+            // Read the keys in each round: if another process rotates too, both end with the newest key.
             let keys = self.keys().ring();
             let rows = self.db().rows(
                 "SELECT space_id, owner, name, key_id, value FROM secrets
                  WHERE key_id <> $1 ORDER BY space_id, owner, name LIMIT $2",
-                args![keys.current.id(), BATCH],
+                args![keys.current.id(), BATCH_SIZE],
             );
             let rows = rows.await?;
             if rows.is_empty() {
@@ -215,11 +216,11 @@ impl Store {
             let mut tx = self.db().begin().await?;
             for row in rows {
                 let (space, owner, name) = (row.text(0)?, row.text(1)?, row.text(2)?);
-                let place = [space.as_str(), owner.as_str(), name.as_str()];
+                let location = [space.as_str(), owner.as_str(), name.as_str()];
                 let old = Sealed { key_id: row.text(3)?, blob: row.bytes(4)? };
-                let keys = self.keys().knowing(&old.key_id);
-                let new = crypt::seal(&keys, &place, &crypt::open(&keys, &place, &old)?)?;
-                // One that was changed meanwhile is under the current key already.
+                let keys = self.keys().ring_with(&old.key_id);
+                let new = crypt::seal(&keys, &location, &crypt::open(&keys, &location, &old)?)?;
+                // A secret that has changed since is already under the current key.
                 let sql = "UPDATE secrets SET key_id = $4, value = $5
                            WHERE space_id = $1 AND owner = $2 AND name = $3 AND value = $6";
                 moved += tx.run(sql, args![space, owner, name, new.key_id, new.blob, old.blob]).await?;

@@ -1,4 +1,4 @@
-//! Console sessions and one-time login links, each known by the hash of its value.
+//! Console sessions and one-time login links, both identified by the hash of their value.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ use crate::store::now;
 use crate::users::user;
 use crate::{Store, failure};
 
-/// A console session that has not ended.
+/// An active console session.
 #[derive(Debug, Clone)]
 pub struct Session {
     pub user: User,
     pub expires_at: Timestamp,
-    /// The expiry of the token that the session was made from, if that has one.
+    /// The expiry of the token from which the session was created, if any.
     pub token_expires_at: Option<Timestamp>,
 }
 
@@ -29,7 +29,7 @@ impl Store {
     /// Creates a session, and returns the value for its cookie.
     pub async fn create_session(&self, user: UserId, lifetime: Duration) -> Result<SecretString, CallError> {
         let sql = "INSERT INTO sessions (hash, user_id, expires_at) VALUES ($1, $2, $3)";
-        self.keep_credential(sql, user, lifetime).await
+        self.insert_credential(sql, user, lifetime).await
     }
 
     /// Creates a session that ends with a token of the user, when the token expires or is deleted. Returns the
@@ -54,7 +54,7 @@ impl Store {
         Ok(value)
     }
 
-    /// Returns `None` if the session ended, or its user is inactive.
+    /// Returns the session with this hash. Returns `None` if it has ended or its user is inactive.
     pub async fn find_session(&self, hash: &CredentialHash) -> Result<Option<Session>, CallError> {
         let row = self.db().row(
             "SELECT u.id, u.name, u.is_admin, u.is_active, u.created_at, s.expires_at, t.expires_at
@@ -69,7 +69,8 @@ impl Store {
         row.await?.map(session).transpose()
     }
 
-    /// Ends a session; one that is not there has ended already.
+    /// Ends a session: sign out uses it to revoke the session. Succeeds if it has already ended. A new password and
+    /// the deletion of the session's token revoke sessions, too.
     pub async fn delete_session(&self, hash: &CredentialHash) -> Result<(), CallError> {
         let mut change = self.change(identity()).await?;
         if change.tx.run("DELETE FROM sessions WHERE hash = $1", args![hash.to_vec()]).await? == 0 {
@@ -78,35 +79,35 @@ impl Store {
         change.commit_unnoted().await
     }
 
-    /// Clears away sessions and login links that have ended, and files that nobody can reach; says how many.
+    /// Deletes expired sessions and login links, and unreachable artifacts. Returns their number.
     pub async fn delete_expired(&self) -> Result<u64, CallError> {
         let now = now();
         let mut tx = self.db().begin().await?;
         let sessions = tx.run("DELETE FROM sessions WHERE expires_at <= $1", args![now]).await?;
         let links = tx.run("DELETE FROM login_links WHERE expires_at <= $1", args![now]).await?;
         tx.commit().await?;
-        Ok(sessions + links + self.clear_artifacts().await?)
+        Ok(sessions + links + self.delete_unreachable_artifacts().await?)
     }
 
-    /// Makes a link that lets a user in once, and gives the value for its URL.
+    /// Creates a one-time login link, and returns the value for its URL.
     pub async fn create_login_link(
         &self,
         user: UserId,
         lifetime: Duration,
     ) -> Result<SecretString, CallError> {
         let sql = "INSERT INTO login_links (hash, user_id, expires_at) VALUES ($1, $2, $3)";
-        self.keep_credential(sql, user, lifetime).await
+        self.insert_credential(sql, user, lifetime).await
     }
 
-    /// Uses up a login link. The second to come gets nothing.
-    pub async fn take_login_link(&self, hash: &CredentialHash) -> Result<Option<User>, CallError> {
+    /// Consumes a login link. Returns `None` if it has been used, has expired or its user is inactive.
+    pub async fn consume_login_link(&self, hash: &CredentialHash) -> Result<Option<User>, CallError> {
         let mut tx = self.db().begin().await?;
-        let taken = tx.row(
+        let row = tx.row(
             "DELETE FROM login_links WHERE hash = $1 RETURNING user_id, expires_at",
             args![hash.to_vec()],
         );
-        let Some(taken) = taken.await? else { return Ok(None) };
-        let (id, expires) = (taken.id::<UserId>(0)?, taken.time(1)?);
+        let Some(row) = row.await? else { return Ok(None) };
+        let (id, expires) = (row.id::<UserId>(0)?, row.time(1)?);
         let row = tx.row(
             "SELECT id, name, is_admin, is_active, created_at FROM users WHERE id = $1 AND is_active = 1",
             args![id],
@@ -116,7 +117,7 @@ impl Store {
         Ok(user.filter(|_| expires > now()))
     }
 
-    async fn keep_credential(
+    async fn insert_credential(
         &self,
         sql: &'static str,
         user: UserId,

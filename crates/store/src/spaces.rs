@@ -1,4 +1,4 @@
-//! Spaces: made, renamed, and deleted with all that is in them.
+//! Spaces: created, renamed, and deleted with their contents.
 
 use haft_core::space::{Role, Space};
 use haft_core::{CallError, ErrorKind, Message, SpaceId, UserId};
@@ -15,10 +15,10 @@ use crate::{Store, failure, members, name};
 
 haft_core::templates! {
     PERSONAL = "store.personalSpace",
-        "{name} is a personal space and stays with its user",
+        "{name} is a personal space and cannot be deleted",
         "{name} 是个人空间，不能删除";
     NOT_EMPTY = "store.spaceNotEmpty",
-        "{name} is not empty: tools, agents, providers, alerts, secrets or files are in it",
+        "{name} is not empty: it contains tools, agents, providers, alerts, secrets or files",
         "{name} 不为空：其中还有工具、智能体、模型服务、告警、密钥或文件";
 }
 
@@ -36,7 +36,7 @@ fn space(row: &Row) -> Result<Space, CallError> {
 const BY_ID: &str = "SELECT id, name, is_personal, version, created_at, updated_at FROM spaces WHERE id = $1";
 
 impl Store {
-    /// Makes a space, with who made it as its admin.
+    /// Creates a space with its creator as admin.
     pub async fn create_space(&self, name: &str, creator: UserId) -> Result<Space, CallError> {
         name::check(name)?;
         let now = now();
@@ -52,7 +52,7 @@ impl Store {
         change.touches(space.id).await?;
         insert(&mut change.tx, &space, None).await?;
         members::put(&mut change.tx, space.id, creator, Role::Admin).await?;
-        change.note_in(space.id, noted(&space, Action::Created, json!({}))).await?;
+        change.note_in(space.id, history_note(&space, Action::Created, json!({}))).await?;
         change.commit().await?;
         Ok(space)
     }
@@ -61,13 +61,13 @@ impl Store {
         self.db().row(BY_ID, args![id]).await?.map(|row| space(&row)).transpose()
     }
 
-    /// The spaces a user is a member of, and what the user may do there.
+    /// Lists the spaces of a user with the user's role in each.
     pub async fn list_spaces(
         &self,
         user: UserId,
         page: &Page,
     ) -> Result<(Vec<(Space, Role)>, Option<String>), CallError> {
-        let (name, id) = page.after()?;
+        let (name, id) = page.start_key()?;
         let rows = self.db().rows(
             "SELECT s.id, s.name, s.is_personal, s.version, s.created_at, s.updated_at, m.role
              FROM members m JOIN spaces s ON s.id = m.space_id
@@ -79,6 +79,7 @@ impl Store {
         Ok(page.cut(spaces?, |(space, _)| (space.name.as_str(), space.id.to_string())))
     }
 
+    /// Renames a space. Fails if its version is not `expected`.
     pub async fn rename_space(&self, id: SpaceId, name: &str, expected: u64) -> Result<Space, CallError> {
         name::check(name)?;
         let mut change = self.change(id).await?;
@@ -87,12 +88,16 @@ impl Store {
         let after = Space { name: name.to_owned(), version: before.version + 1, updated_at: now(), ..before };
         let sql = "UPDATE spaces SET name = $2, version = $3, updated_at = $4 WHERE id = $1";
         change.tx.run(sql, args![id, name, after.version, after.updated_at]).await?;
-        change.note(noted(&after, Action::Updated, json!({"changed": ["name"]}))).await?;
+        change.note(history_note(&after, Action::Updated, json!({"changed": ["name"]}))).await?;
         change.commit().await?;
         Ok(after)
     }
 
-    /// Deletes a space with all that is in it; a personal one never, and one that is not empty only by force.
+    /// Deletes a space with its contents, including its runs and conversations. Call records and history remain.
+    ///
+    /// Returns `NotFound` if there is no such space, and `Conflict` if it is a personal space. Returns `Conflict`
+    /// without `force` if it contains tools, agents, providers, alerts, secrets or artifacts; runs, tokens, members
+    /// and invitations do not count.
     pub async fn delete_space(&self, id: SpaceId, force: Force) -> Result<(), CallError> {
         let mut change = self.change(id).await?;
         change.touches(identity()).await?;
@@ -102,7 +107,7 @@ impl Store {
         if space.is_personal {
             return Err(refused(&PERSONAL));
         }
-        let kept = change.tx.row(
+        let contents = change.tx.row(
             "SELECT (SELECT COUNT(*) FROM tools WHERE space_id = $1)
                   + (SELECT COUNT(*) FROM agents WHERE space_id = $1)
                   + (SELECT COUNT(*) FROM providers WHERE space_id = $1)
@@ -111,20 +116,20 @@ impl Store {
                   + (SELECT COUNT(*) FROM artifacts WHERE space_id = $1)",
             args![id],
         );
-        let kept = kept.await?.ok_or_else(|| failure::unreadable("no count"))?.number(0)?;
-        if kept > 0 && force == Force::No {
+        let contents = contents.await?.ok_or_else(|| failure::unreadable("no count"))?.number(0)?;
+        if contents > 0 && force == Force::No {
             return Err(refused(&NOT_EMPTY));
         }
-        // What is in it goes with it, by the foreign keys.
+        // Foreign keys delete the contents.
         change.tx.run("DELETE FROM spaces WHERE id = $1", args![id]).await?;
-        // Nobody can look into it any more, so it is told outside.
-        change.note_in(identity(), noted(&space, Action::Deleted, json!({}))).await?;
+        // The history of the space is no longer visible, so the entry is written outside of it.
+        change.note_in(identity(), history_note(&space, Action::Deleted, json!({}))).await?;
         change.commit().await
     }
 }
 
-/// What is put on record of a space that was changed.
-fn noted(space: &Space, action: Action, details: Value) -> Note {
+/// Returns the history entry for a change of a space.
+fn history_note(space: &Space, action: Action, details: Value) -> Note {
     let (id, name) = (space.id.to_string(), space.name.clone());
     Note { what: What::Space, action, id, name, version: Some(space.version), details }
 }
@@ -134,9 +139,9 @@ async fn get(tx: &mut Tx, id: SpaceId) -> Result<Space, CallError> {
     space(&row.ok_or_else(|| failure::not_found(&failure::SPACE, id))?)
 }
 
-/// Keeps a new space; a personal one with the user it belongs to.
+/// Inserts a space. A personal space has an owner.
 pub(crate) async fn insert(tx: &mut Tx, space: &Space, personal_of: Option<UserId>) -> Result<(), CallError> {
-    let added = tx.run(
+    let insert = tx.run(
         "INSERT INTO spaces (id, name, is_personal, personal_of, version, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7)",
         args![
@@ -149,5 +154,5 @@ pub(crate) async fn insert(tx: &mut Tx, space: &Space, personal_of: Option<UserI
             space.updated_at
         ],
     );
-    added.await.map(drop)
+    insert.await.map(drop)
 }

@@ -1,5 +1,5 @@
-//! The embedded databases: files in the data directory, each with one writer and a few readers, and a lock on
-//! the directory.
+//! SQLite databases: files in the data directory, each with one writer and several readers, and a lock on the
+//! directory.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::ErrorKind as IoErrorKind;
@@ -15,16 +15,16 @@ use sqlx::sqlite::{
 };
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Sqlite};
 
-use crate::db::{Arg, bound};
+use crate::db::{Arg, bind_args};
 use crate::failure;
-use crate::insert::{Marks, Rows};
+use crate::insert::{Placeholders, Rows};
 use crate::readers::Readers;
 use crate::runs::added::SQLITE_RESTED;
-use crate::spare::Spare;
+use crate::writer_connection::WriterConnection;
 
 haft_core::templates! {
     LOCKED = "store.directoryLocked",
-        "the data directory {directory} is in use by another Haft; stop that one, or give this one a directory of its own",
+        "the data directory {directory} is in use by another Haft; stop that one, or use another directory",
         "数据目录 {directory} 正被另一个 Haft 使用；请先停止它，或为当前实例指定其他目录";
     NO_DIRECTORY = "store.directory",
         "the data directory {directory} cannot be used",
@@ -36,31 +36,31 @@ haft_core::templates! {
         "The database file {file} is damaged. Restore it from a backup.",
         "数据库文件 {file} 已损坏。请从备份恢复。";
     BACKUP_EXISTS = "store.backupExists",
-        "{path} exists already; a backup never overwrites a file",
+        "{path} already exists. A backup never overwrites a file.",
         "{path} 已存在；备份不会覆盖已有文件";
     NO_BACKUP = "store.backup",
-        "no backup can be written to {path}",
+        "The backup cannot be written to {path}.",
         "无法将备份写入 {path}";
 }
 
-pub(crate) const DATABASE: &str = "haft.db";
-/// The call log beside it.
+pub(crate) const DATABASE_FILE: &str = "haft.db";
+/// The database file of the call log.
 pub(crate) const LOG_FILE: &str = "calls.db";
 const LOCK: &str = "haft.lock";
-const PAGE: u32 = 4096;
-/// So many statements are kept prepared: those that write many rows have a form for each number of them.
-pub(crate) const STATEMENTS: usize = 256;
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+const PAGE_SIZE: u32 = 4096;
+/// Number of cached prepared statements. Bulk inserts have one statement per number of rows.
+pub(crate) const STATEMENT_CACHE: usize = 256;
+pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The maximum size of a file whose pages are checked at the start: to read that much takes a few seconds.
+/// Maximum size of a file whose pages are checked at startup, so that the check takes only a few seconds.
 const MAX_CHECKED: u64 = 256 << 20;
 
-/// Remembers that a database file turned out to be damaged.
+/// Remembers that a database file is damaged.
 #[derive(Clone, Default)]
 pub(crate) struct Damage(Arc<AtomicBool>);
 
 impl Damage {
-    /// Looks at an error: SQLITE_CORRUPT and SQLITE_NOTADB mean damage.
+    /// Records an error; SQLITE_CORRUPT and SQLITE_NOTADB mean damage.
     pub(crate) fn note(&self, error: &sqlx::Error) {
         let code = error.as_database_error().and_then(|error| error.code()?.parse::<u32>().ok());
         if code.is_some_and(|code| matches!(code & 0xff, 11 | 26)) {
@@ -72,7 +72,7 @@ impl Damage {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Fails if damage was found before.
+    /// Fails if damage has been recorded.
     pub(crate) fn check(&self, file: &str) -> Result<(), CallError> {
         if self.0.load(Ordering::Relaxed) {
             return Err(CallError::new(ErrorKind::Internal, Message::new(&DAMAGED).with("file", file)));
@@ -83,11 +83,11 @@ impl Damage {
 
 pub(crate) struct SqliteDb {
     pub(crate) writer: SqlitePool,
-    pub(crate) spare: Spare,
-    /// Nobody but the writer, in memory.
+    pub(crate) writer_connection: WriterConnection,
+    /// `None` for an in-memory database, where the writer also reads.
     pub(crate) readers: Option<Readers>,
     pub(crate) damage: Damage,
-    /// Held by the store for as long as anybody may write; in memory there is nothing to hold.
+    /// The lock on the data directory. `None` in memory, and for the call log.
     _lock: Option<File>,
 }
 
@@ -96,34 +96,35 @@ impl SqliteDb {
         let lock = lock(directory)?;
         let size = |file: &str| std::fs::metadata(directory.join(file)).map_or(0, |data| data.len());
         let is_used = size(LOG_FILE) > 0;
-        if is_used && size(DATABASE) == 0 {
+        if is_used && size(DATABASE_FILE) == 0 {
             return Err(emptied(directory));
         }
-        // What was answered is there after a power cut: a task that was taken on, and what became of it.
+        // Acknowledged writes survive a power failure: queued tasks, and their results.
         let synchronous = SqliteSynchronous::Full;
-        let database = Self::beside(directory, DATABASE, PAGE, synchronous, SQLITE_RESTED).await?;
+        let database = Self::beside(directory, DATABASE_FILE, PAGE_SIZE, synchronous, SQLITE_RESTED).await?;
         let first = sqlx::query("SELECT 1 FROM sqlite_master LIMIT 1").fetch_optional(&database.writer).await;
-        if is_used && first.map_err(failure::of)?.is_none() {
+        if is_used && first.map_err(failure::driver_error)?.is_none() {
             return Err(emptied(directory));
         }
         Ok(Self { _lock: Some(lock), ..database })
     }
 
-    /// One file in a directory that the store holds. Whoever writes it is told something first.
+    /// Opens one file in a directory that the store has locked. `setup` is executed on the writer connection
+    /// first.
     pub(crate) async fn beside(
         directory: &Path,
         file: &str,
         page_size: u32,
         synchronous: SqliteSynchronous,
-        told: &'static str,
+        setup: &'static str,
     ) -> Result<Self, CallError> {
         let options = SqliteConnectOptions::new()
             .filename(directory.join(file))
             .foreign_keys(true)
-            .busy_timeout(PATIENCE)
-            // What a statement would take back is kept in memory, and not in a file for each of them.
+            .busy_timeout(ACQUIRE_TIMEOUT)
+            // Keeps statement journals in memory instead of temporary files.
             .pragma("temp_store", "memory")
-            .statement_cache_capacity(STATEMENTS);
+            .statement_cache_capacity(STATEMENT_CACHE);
         let writing = options
             .clone()
             .create_if_missing(true)
@@ -132,18 +133,18 @@ impl SqliteDb {
             .synchronous(synchronous);
         let writer = SqlitePoolOptions::new()
             .max_connections(1)
-            .acquire_timeout(PATIENCE)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
             .idle_timeout(None::<Duration>)
             .max_lifetime(None::<Duration>)
-            // A file does not hang up: to ask whether it is there would wake another thread for each query.
+            // A file does not disconnect; testing the connection would wake another thread for each query.
             .test_before_acquire(false)
             .after_connect(move |connection, _| {
-                Box::pin(async move { connection.execute(told).await.map(drop) })
+                Box::pin(async move { connection.execute(setup).await.map(drop) })
             })
-            // A full disk may end a transaction without the driver noticing; such a connection is not used again.
+            // A full disk may end a transaction without the driver noticing. Such a connection is discarded.
             .after_release(|connection, _| {
                 Box::pin(async move {
-                    // One that is being taken back is over when the next answer comes.
+                    // Wait for a pending rollback.
                     if connection.is_in_transaction() {
                         connection.ping().await?;
                     }
@@ -152,31 +153,38 @@ impl SqliteDb {
             });
         let damage = Damage::default();
         Ok(Self {
-            writer: writer.connect_with(writing).await.map_err(failure::of)?,
-            spare: Spare::default(),
+            writer: writer.connect_with(writing).await.map_err(failure::driver_error)?,
+            writer_connection: WriterConnection::default(),
             readers: Some(Readers::new(options.read_only(true), damage.clone())),
             damage,
             _lock: None,
         })
     }
 
-    /// A database on the one connection that it lives with.
+    /// Opens an in-memory database, which exists on a single connection.
     pub(crate) async fn in_memory() -> Result<Self, CallError> {
         let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(true);
         let pool = SqlitePoolOptions::new()
             .max_connections(1)
-            .acquire_timeout(PATIENCE)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
             .idle_timeout(None::<Duration>)
             .max_lifetime(None::<Duration>)
             .after_connect(|connection, _| {
                 Box::pin(async move { connection.execute(SQLITE_RESTED).await.map(drop) })
             });
-        let only = pool.connect_with(options).await.map_err(failure::of)?;
+        let only = pool.connect_with(options).await.map_err(failure::driver_error)?;
         let damage = Damage::default();
-        Ok(Self { writer: only, spare: Spare::never(), readers: None, damage, _lock: None })
+        Ok(Self {
+            writer: only,
+            writer_connection: WriterConnection::shared(),
+            readers: None,
+            damage,
+            _lock: None,
+        })
     }
 
-    /// Looks for damaged pages, unless the file is larger than [`MAX_CHECKED`]. `damage` remembers the result.
+    /// Checks for damaged pages, unless the file is larger than [`MAX_CHECKED`]. The result is recorded in
+    /// `damage`.
     pub(crate) async fn check_pages(&self) {
         let Some(readers) = &self.readers else { return };
         let file = readers.file();
@@ -185,7 +193,7 @@ impl SqliteDb {
             tracing::info!(file = %file.display(), size, "The database file is too large to check its pages");
             return;
         }
-        // A connection of its own: the others stay free for requests.
+        // A separate connection, so that the others stay free for requests.
         let checked = async {
             let mut connection = readers.connect().await?;
             let check = sqlx::query_scalar::<_, String>("PRAGMA quick_check(1)");
@@ -205,10 +213,10 @@ impl SqliteDb {
         }
     }
 
-    /// Writes rows, all or none of them, in one message to SQLite's thread.
+    /// Writes rows in one transaction and one message to the SQLite thread.
     pub(crate) async fn write(&self, rows: impl IntoIterator<Item = Rows>) -> Result<(), CallError> {
         let (mut statements, mut values): (Vec<String>, Vec<Arg>) = Default::default();
-        for (sql, of_rows) in rows.into_iter().flat_map(|rows| rows.statements(Marks::Plain)) {
+        for (sql, of_rows) in rows.into_iter().flat_map(|rows| rows.statements(Placeholders::Anonymous)) {
             statements.push(sql);
             values.extend(of_rows);
         }
@@ -217,21 +225,21 @@ impl SqliteDb {
             [one] => (std::mem::take(one), true),
             several => (format!("BEGIN IMMEDIATE; {}; COMMIT", several.join("; ")), false),
         };
-        let mut connection = self.spare.take(&self.writer).await?;
-        let written = bound::<Sqlite>(AssertSqlSafe(sql), values).execute(&mut *connection).await;
+        let mut connection = self.writer_connection.take(&self.writer).await?;
+        let written = bind_args::<Sqlite>(AssertSqlSafe(sql), values).execute(&mut *connection).await;
         if let Err(error) = written {
             self.damage.note(&error);
             if !is_one {
-                // Whatever it has begun is taken back as it is closed.
+                // Closing the connection rolls back the transaction.
                 drop(connection.detach());
             }
-            return Err(failure::of(error));
+            return Err(failure::driver_error(error));
         }
-        self.spare.put(connection);
+        self.writer_connection.put(connection);
         Ok(())
     }
 
-    /// Copies the database as it is at this moment into a new file, while others go on writing.
+    /// Copies the database into a new file. The copy is consistent; writes may continue.
     pub(crate) async fn vacuum_into(&self, path: &Path) -> Result<(), CallError> {
         let failed = |message, cause: String| {
             let message = Message::new(message).with("path", path.display());
@@ -240,7 +248,7 @@ impl SqliteDb {
         let Some(target) = path.to_str() else {
             return Err(failed(&NO_BACKUP, "the path is not UTF-8".to_owned()));
         };
-        // SQLite fills an empty file, which keeps the mode it was made with.
+        // SQLite fills an existing empty file and preserves its mode.
         let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         match made {
             Ok(_) => {}
@@ -252,20 +260,20 @@ impl SqliteDb {
         let copy = sqlx::query("VACUUM INTO $1").bind(target.to_owned());
         let copied = match &self.readers {
             Some(readers) => {
-                let mut reading = readers.take().await.map_err(failure::of_start)?;
-                let copied = copy.execute(reading.connection().map_err(failure::of)?).await;
-                reading.heed(copied)
+                let mut reader = readers.take().await.map_err(failure::connect_error)?;
+                let copied = copy.execute(reader.connection().map_err(failure::driver_error)?).await;
+                reader.check(copied)
             }
             None => copy.execute(&self.writer).await,
         };
-        copied.map(drop).map_err(failure::of)
+        copied.map(drop).map_err(failure::driver_error)
     }
 }
 
-/// The error for a directory whose call log shows that it was used, and whose database holds nothing.
+/// The error for a missing or empty database whose call log shows that the directory was in use.
 fn emptied(directory: &Path) -> CallError {
     let file = |name| directory.join(name).display().to_string();
-    let message = Message::new(&EMPTIED).with("file", file(DATABASE)).with("log", file(LOG_FILE));
+    let message = Message::new(&EMPTIED).with("file", file(DATABASE_FILE)).with("log", file(LOG_FILE));
     CallError::new(ErrorKind::Conflict, message)
 }
 

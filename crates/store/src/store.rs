@@ -1,4 +1,4 @@
-//! The store itself: opening and closing it. What it keeps has a file per noun.
+//! The store: opening, closing and checking it. The resources are in separate modules.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,38 +11,38 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent_cache::AgentCache;
 use crate::db::Db;
 use crate::keys::MasterKeys;
-use crate::known_agents::KnownAgents;
 use crate::postgres::{self, PostgresDb};
-use crate::sqlite::{DATABASE, SqliteDb};
+use crate::sqlite::{DATABASE_FILE, SqliteDb};
 use crate::{alerts, feed, migrate, secrets};
 
 haft_core::templates! {
     ONLY_SQLITE = "store.onlySqlite",
-        "a backup into a file is for SQLite; use pg_dump for PostgreSQL",
+        "Only SQLite databases can be backed up to a file. Use pg_dump for PostgreSQL.",
         "备份到文件仅适用于 SQLite；PostgreSQL 请使用 pg_dump";
 }
 
-/// Where things are kept.
+/// The location of the data.
 #[derive(Debug, Clone)]
 pub enum Database {
-    /// A data directory of this process alone.
+    /// A data directory, used by this process only.
     Sqlite(PathBuf),
-    /// The URL of a database that processes share.
+    /// The URL of a database that several processes may share.
     Postgres(SecretString),
-    /// Gone with the process.
+    /// In memory; lost when the process ends.
     Memory,
 }
 
-/// Passwords are hashed so many at a time, since each takes 19 MB.
-const HASHING_AT_ONCE: usize = 4;
+/// Maximum number of concurrent password hashes; each takes 19 MB.
+const MAX_CONCURRENT_HASHES: usize = 4;
 
-/// All that Haft keeps. Cheap to clone; clones share their connections.
+/// A handle to the database. Cheap to clone; clones share their connections.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
-    /// For whom changes are made; nobody when the program makes them by itself.
+    /// The user who makes the changes. `None` for changes of the server itself.
     actor: Option<UserId>,
 }
 
@@ -51,20 +51,19 @@ struct Inner {
     keys: MasterKeys,
     changed: watch::Sender<u64>,
     hashing: Semaphore,
-    agents: KnownAgents,
+    agents: AgentCache,
     supervisor: Supervisor,
-    /// Ended when the last clone goes.
+    /// Aborted when the last clone is dropped.
     _listening: JoinSet<()>,
 }
 
 impl Store {
-    /// Opens what is there, or makes it, and brings it up to date. Refused when there are secrets that none
-    /// of the keys opens.
+    /// Opens or creates a database and migrates it. Fails if it has secrets that none of the keys decrypts.
     pub async fn open(database: &Database, keys: MasterKeys) -> Result<Self, CallError> {
         Self::open_supervised(database, keys, Supervisor::default()).await
     }
 
-    /// Opens a store whose background tasks run under a supervisor of the process.
+    /// Opens a store whose background tasks run under the given supervisor.
     pub async fn open_supervised(
         database: &Database,
         keys: MasterKeys,
@@ -87,42 +86,41 @@ impl Store {
                 supervisor.run("change listener", &CancellationToken::new(), start).await;
             });
         }
-        let hashing = Semaphore::new(HASHING_AT_ONCE);
+        let hashing = Semaphore::new(MAX_CONCURRENT_HASHES);
         let inner = Arc::new(Inner {
             db,
             keys,
             changed,
             hashing,
-            agents: KnownAgents::default(),
+            agents: AgentCache::default(),
             supervisor,
             _listening: listening,
         });
         Ok(Self { inner, actor: None })
     }
 
-    /// The same store in the hands of somebody: what is changed through it is on record as theirs.
+    /// Returns a handle that records the user as the author of all changes.
     #[must_use]
     pub fn acting_for(&self, user: Option<UserId>) -> Self {
         Self { inner: self.inner.clone(), actor: user }
     }
 
-    /// Fails if the database does not answer, or a statement found its file damaged.
+    /// Fails if the database does not respond, or if a statement has found its file damaged.
     pub async fn check(&self) -> Result<(), CallError> {
         if let Db::Sqlite(db) = self.db() {
-            db.damage.check(DATABASE)?;
+            db.damage.check(DATABASE_FILE)?;
         }
         self.current_revision().await.map(drop)
     }
 
-    /// Looks for damaged pages in the file of an embedded database; `check` fails after one was found.
+    /// Checks the pages of a SQLite file; `check` fails after damage was found.
     pub async fn check_pages(&self) {
         if let Db::Sqlite(db) = self.db() {
             db.check_pages().await;
         }
     }
 
-    /// Fails with a conflict if a newer program upgraded the database, which several processes share, since this one
-    /// opened it.
+    /// Fails with a conflict if a newer program has upgraded a shared database since it was opened.
     pub async fn check_schema(&self) -> Result<(), CallError> {
         match self.is_shared() {
             true => migrate::check_version(self.db().row(migrate::ACTUAL, Vec::new()).await?),
@@ -130,12 +128,12 @@ impl Store {
         }
     }
 
-    /// Lets go of the connections; whatever is asked afterwards is `Unavailable`.
+    /// Closes the connections. All later requests fail with `Unavailable`.
     pub async fn close(&self) {
         self.inner.db.close().await;
     }
 
-    /// Copies a SQLite database as it is at this moment into a new file.
+    /// Copies a SQLite database into a new file as a consistent snapshot.
     pub async fn vacuum_into(&self, path: &Path) -> Result<(), CallError> {
         match &self.inner.db {
             Db::Sqlite(db) => db.vacuum_into(path).await,
@@ -143,7 +141,7 @@ impl Store {
         }
     }
 
-    /// The supervisor of this process's background tasks.
+    /// Returns the supervisor of the background tasks.
     pub fn supervisor(&self) -> &Supervisor {
         &self.inner.supervisor
     }
@@ -152,7 +150,7 @@ impl Store {
         self.actor
     }
 
-    /// Whether other processes may use the same database.
+    /// Returns true if other processes may use the same database.
     pub fn is_shared(&self) -> bool {
         match self.db() {
             Db::Sqlite(_) => false,
@@ -168,11 +166,11 @@ impl Store {
         &self.inner.keys
     }
 
-    pub(crate) fn known_revision(&self) -> &watch::Sender<u64> {
+    pub(crate) fn revision_sender(&self) -> &watch::Sender<u64> {
         &self.inner.changed
     }
 
-    pub(crate) fn known_agents(&self) -> &KnownAgents {
+    pub(crate) fn agent_cache(&self) -> &AgentCache {
         &self.inner.agents
     }
 
@@ -181,7 +179,7 @@ impl Store {
     }
 }
 
-/// Whether something goes although it is still of use.
+/// Whether to delete a resource that is still in use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Force {
     #[default]
@@ -189,7 +187,7 @@ pub enum Force {
     Yes,
 }
 
-/// Now, to the millisecond: what every client can hold and give back unchanged.
+/// Returns the current time in milliseconds, a precision that every client can represent.
 pub(crate) fn now() -> Timestamp {
     let now = Timestamp::now();
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)

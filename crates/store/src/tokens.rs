@@ -1,4 +1,4 @@
-//! Tokens: made, found again by their hash, and revoked. The value is shown once and kept nowhere.
+//! API tokens: created, found by their hash, and revoked. The value is returned once and never stored.
 
 use std::time::Duration;
 
@@ -21,14 +21,14 @@ use crate::store::now;
 use crate::users::user;
 use crate::{Store, failure, members, name};
 
-/// How the values of tokens begin.
+/// Prefix of token values.
 const PREFIX: &str = "haft_";
-/// So much of a value is shown again.
-const SHOWN: usize = 12;
-/// The use of a token is noted at most so often.
-const COARSE: Duration = Duration::from_secs(60);
+/// Number of characters of a value that are stored for display.
+const DISPLAYED_LENGTH: usize = 12;
+/// Minimum time between two updates of `last_used_at`.
+const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The order of columns here is that of every statement below.
+/// Reads a token. All statements below select the columns in this order.
 fn token(row: &Row) -> Result<Token, CallError> {
     Ok(Token {
         id: row.id(0)?,
@@ -43,21 +43,21 @@ fn token(row: &Row) -> Result<Token, CallError> {
     })
 }
 
-fn found(row: &Row) -> Result<Identity, CallError> {
+fn read_identity(row: &Row) -> Result<Identity, CallError> {
     Ok(Identity { token: token(row)?, user: user(row, 9)?, role: row.word(14)? })
 }
 
 const BY_ID: &str = "SELECT id, user_id, space_id, name, prefix, scope, created_at, expires_at, last_used_at
                      FROM tokens WHERE space_id = $1 AND id = $2";
 
-/// What is put on record of a token: whose it is, and nothing of its value.
-fn noted(token: &Token, action: Action, details: Value) -> Note {
+/// Returns the history entry for a change of a token. It contains the owner, never the value.
+fn history_note(token: &Token, action: Action, details: Value) -> Note {
     let (id, name) = (token.id.to_string(), token.name.clone());
     Note { what: What::Token, action, id, name, version: None, details }
 }
 
 impl Store {
-    /// Makes a token of a member of the space, and gives its value, this once.
+    /// Creates a token for a member of the space, and returns its value.
     pub async fn create_token(
         &self,
         space: SpaceId,
@@ -67,11 +67,12 @@ impl Store {
         expires: Option<Timestamp>,
     ) -> Result<(Token, SecretString), CallError> {
         let value = credential::make(PREFIX)?;
-        let token = self.keep_token(space, user, name, scope, expires, &value).await?;
+        let token = self.insert_token(space, user, name, scope, expires, &value).await?;
         Ok((token, value))
     }
 
-    /// The token of a value that the operator chose; the same again is the same token.
+    /// Creates a token with a value that the operator chose. Idempotent for the same value, space, user and
+    /// scope.
     pub async fn create_token_with(
         &self,
         space: SpaceId,
@@ -80,10 +81,10 @@ impl Store {
         scope: Scope,
         value: &SecretString,
     ) -> Result<Token, CallError> {
-        self.keep_token(space, user, name, scope, None, value).await
+        self.insert_token(space, user, name, scope, None, value).await
     }
 
-    async fn keep_token(
+    async fn insert_token(
         &self,
         space: SpaceId,
         user: UserId,
@@ -99,29 +100,29 @@ impl Store {
         if members::role(&mut change.tx, space, user).await?.is_none() {
             return Err(failure::not_found(&failure::MEMBER, user));
         }
-        let known = change.tx.row(
+        let existing = change.tx.row(
             "SELECT id, user_id, space_id, name, prefix, scope, created_at, expires_at, last_used_at
              FROM tokens WHERE hash = $1",
             args![hash.clone()],
         );
-        if let Some(row) = known.await? {
-            let known = token(&row)?;
-            let is_same = (known.space_id, known.user_id, known.scope) == (space, user, scope);
-            return if is_same { Ok(known) } else { Err(failure::taken(name)) };
+        if let Some(row) = existing.await? {
+            let existing = token(&row)?;
+            let is_same = (existing.space_id, existing.user_id, existing.scope) == (space, user, scope);
+            return if is_same { Ok(existing) } else { Err(failure::name_taken(name)) };
         }
         let token = Token {
             id: TokenId::from(Uuid::now_v7()),
             user_id: user,
             space_id: space,
             name: name.to_owned(),
-            // Never more than a quarter, however short a chosen value is.
-            prefix: value.chars().take(SHOWN.min(value.chars().count() / 4)).collect(),
+            // At most a quarter of the value, even if it is short.
+            prefix: value.chars().take(DISPLAYED_LENGTH.min(value.chars().count() / 4)).collect(),
             scope,
             created_at: now(),
             expires_at: expires,
             last_used_at: None,
         };
-        let added = change.tx.run(
+        let insert = change.tx.run(
             "INSERT INTO tokens (id, hash, space_id, user_id, name, prefix, scope, created_at, expires_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             args![
@@ -136,14 +137,15 @@ impl Store {
                 expires
             ],
         );
-        added.await?;
+        insert.await?;
         let details = json!({"userId": user, "scope": scope, "expiresAt": expires.map(rfc3339)});
-        change.note_in(space, noted(&token, Action::Created, details)).await?;
+        change.note_in(space, history_note(&token, Action::Created, details)).await?;
         change.commit().await?;
         Ok(token)
     }
 
-    /// Who a token is; nobody when it is expired, or its user is inactive or no longer a member.
+    /// Authenticates a token. Returns `None` if it has expired, or its user is inactive or no longer a
+    /// member.
     pub async fn find_token(&self, hash: &CredentialHash) -> Result<Option<Identity>, CallError> {
         let row = self.db().row(
             "SELECT t.id, t.user_id, t.space_id, t.name, t.prefix, t.scope, t.created_at, t.expires_at,
@@ -153,21 +155,21 @@ impl Store {
              WHERE t.hash = $1 AND u.is_active = 1 AND (t.expires_at IS NULL OR t.expires_at > $2)",
             args![hash.to_vec(), now()],
         );
-        row.await?.map(|row| found(&row)).transpose()
+        row.await?.map(|row| read_identity(&row)).transpose()
     }
 
     pub async fn get_token(&self, space: SpaceId, id: TokenId) -> Result<Option<Token>, CallError> {
         self.db().row(BY_ID, args![space, id]).await?.map(|row| token(&row)).transpose()
     }
 
-    /// The tokens of one user in a space.
+    /// Lists the tokens of one user in a space.
     pub async fn list_tokens(
         &self,
         space: SpaceId,
         user: UserId,
         page: &Page,
     ) -> Result<(Vec<Token>, Option<String>), CallError> {
-        let (name, id) = page.after()?;
+        let (name, id) = page.start_key()?;
         let rows = self.db().rows(
             "SELECT id, user_id, space_id, name, prefix, scope, created_at, expires_at, last_used_at
              FROM tokens WHERE space_id = $1 AND user_id = $2 AND (name, id) > ($3, $4)
@@ -178,6 +180,7 @@ impl Store {
         Ok(page.cut(tokens?, |token| (token.name.as_str(), token.id.to_string())))
     }
 
+    /// Revokes a token.
     pub async fn delete_token(&self, space: SpaceId, id: TokenId) -> Result<(), CallError> {
         let mut change = self.change(identity()).await?;
         let row = change.tx.row(BY_ID, args![space, id]).await?;
@@ -185,15 +188,15 @@ impl Store {
         let sql = "DELETE FROM tokens WHERE space_id = $1 AND id = $2";
         change.tx.run(sql, args![space, id]).await?;
         let details = json!({"userId": before.user_id});
-        change.note_in(space, noted(&before, Action::Revoked, details)).await?;
+        change.note_in(space, history_note(&before, Action::Revoked, details)).await?;
         change.commit().await
     }
 
-    /// Notes that a token was used, unless that was noted a moment ago.
+    /// Updates `last_used_at`, unless it was updated recently.
     pub async fn touch_token(&self, space: SpaceId, id: TokenId) -> Result<(), CallError> {
         let now = now();
         let Some(token) = self.get_token(space, id).await? else { return Ok(()) };
-        let long_ago = now.saturating_sub(COARSE).unwrap_or(now);
+        let long_ago = now.saturating_sub(TOUCH_INTERVAL).unwrap_or(now);
         if token.last_used_at.is_some_and(|used| used > long_ago) {
             return Ok(());
         }

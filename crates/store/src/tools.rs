@@ -1,4 +1,5 @@
-//! Tools of spaces, as they are called now: listed, changed and deleted. Their past is in `versions`.
+//! Tools of spaces: their live versions are listed, changed and deleted. For earlier versions, see
+//! `versions.rs`.
 
 use haft_core::{CallError, ErrorKind, Message, SpaceId, ToolId, ToolName, ToolSpec, ToolVersion, UserId};
 use jiff::Timestamp;
@@ -15,43 +16,43 @@ use crate::{SecretOwnerId, Store, agents, failure, secrets, versions};
 
 haft_core::templates! {
     BOUND = "store.toolBound",
-        "{name} is used by agents: {agents}; take it from them first, or delete it by force",
+        "{name} is used by agents: {agents}. Remove it from them first, or force the deletion.",
         "{name} 正被以下智能体使用：{agents}；请先从中移除，或强制删除";
 }
 
-/// A tool to be kept: a new one, or the next version of one that is there.
+/// A tool to create, or the next version of an existing tool.
 #[derive(Debug, Clone)]
 pub struct PutTool {
-    /// Its number is given by the store.
+    /// The store assigns the version number.
     pub version: ToolVersion,
-    /// The version it takes the place of; none when the tool must not be there yet.
+    /// The version that is replaced. `None` if the tool must not exist yet.
     pub expected: Option<u64>,
-    /// A version that is held waits for approval, and the one before it goes on being called.
+    /// A held version waits for approval; until then the previous version is called.
     pub state: VersionState,
-    /// What changed, in the words of who changed it.
+    /// A note by the author about the change.
     pub note: String,
 }
 
-/// What a space's tools are, for who knew them at an earlier revision.
+/// The tools of a space, relative to an earlier revision.
 #[derive(Debug, Clone)]
-pub struct ToolsSince {
-    /// Every tool there is, with its live version. What is not among them is gone.
+pub struct ToolChanges {
+    /// All live tools with their versions. Tools that are missing here were deleted.
     pub live: Vec<(ToolId, u64)>,
-    /// Those that changed.
+    /// Tools that changed since the revision.
     pub changed: Vec<ToolVersion>,
 }
 
-/// What can be told of a space's tools without reading any: equal where none was changed, added or deleted.
+/// A cheap fingerprint of the tools of a space. It is equal if no tool was changed, added or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ToolsState {
-    /// Of the last change of any of them.
+pub struct ToolsFingerprint {
+    /// Revision of the last change of any tool.
     pub revision: u64,
-    /// Those that have a live version.
+    /// Number of tools with a live version.
     pub count: u64,
 }
 
-/// A tool's row.
-pub(crate) struct Known {
+/// A row of `tools`.
+pub(crate) struct ToolRow {
     pub(crate) name: String,
     owner_id: Option<UserId>,
     pub(crate) live: Option<u64>,
@@ -59,8 +60,8 @@ pub(crate) struct Known {
     created_at: Timestamp,
 }
 
-impl Known {
-    /// The version that a change builds upon.
+impl ToolRow {
+    /// Returns the version that a change is based on.
     pub(crate) fn current(&self) -> u64 {
         self.live.unwrap_or(self.latest)
     }
@@ -85,7 +86,7 @@ impl Known {
     }
 }
 
-/// Reads a version: id, space, owner, version, when the tool and when the version was made, definition.
+/// Reads a version: id, space, owner, version, creation of the tool, creation of the version, definition.
 pub(crate) fn tool_version(row: &Row) -> Result<ToolVersion, CallError> {
     Ok(ToolVersion {
         id: row.tool_id(0)?,
@@ -98,15 +99,15 @@ pub(crate) fn tool_version(row: &Row) -> Result<ToolVersion, CallError> {
     })
 }
 
-/// A tool's live version by its number, and in full where it changed.
+/// Reads the id and version of a live tool, and the definition if it has changed.
 fn changed(row: &Row) -> Result<((ToolId, u64), Option<ToolVersion>), CallError> {
     let live = (row.tool_id(0)?, row.number(3)?);
     let version = row.maybe_text(6)?.map(|_| tool_version(row)).transpose()?;
     Ok((live, version))
 }
 
-fn decode_tools(rows: &[Row], space: SpaceId) -> Result<ToolsSince, CallError> {
-    let mut tools = ToolsSince { live: Vec::with_capacity(rows.len()), changed: Vec::new() };
+fn decode_tools(rows: &[Row], space: SpaceId) -> Result<ToolChanges, CallError> {
+    let mut tools = ToolChanges { live: Vec::with_capacity(rows.len()), changed: Vec::new() };
     for row in rows {
         match changed(row) {
             Ok((live, version)) => {
@@ -123,17 +124,17 @@ fn decode_tools(rows: &[Row], space: SpaceId) -> Result<ToolsSince, CallError> {
 }
 
 impl Store {
-    /// Whether a space's tools are still those that somebody knows.
-    pub async fn tools_state(&self, space: SpaceId) -> Result<ToolsState, CallError> {
+    /// Returns the fingerprint of a space's tools.
+    pub async fn tools_fingerprint(&self, space: SpaceId) -> Result<ToolsFingerprint, CallError> {
         let sql = "SELECT COALESCE(MAX(revision), 0), COUNT(live_version) FROM tools WHERE space_id = $1";
         let row = self.db().row(sql, args![space]).await?;
         let row = row.ok_or_else(|| failure::unreadable("no count"))?;
-        Ok(ToolsState { revision: row.number(0)?, count: row.number(1)? })
+        Ok(ToolsFingerprint { revision: row.number(0)?, count: row.number(1)? })
     }
 
-    /// Returns a space's live tools and those that changed since `revision`. Tools that cannot be decoded are left
-    /// out and logged.
-    pub async fn tools_since(&self, space: SpaceId, revision: u64) -> Result<ToolsSince, CallError> {
+    /// Returns the live tools of a space, and the definitions that changed since `revision`. Tools that
+    /// cannot be decoded are omitted and logged.
+    pub async fn tools_since(&self, space: SpaceId, revision: u64) -> Result<ToolChanges, CallError> {
         let rows = self.db().rows(
             "SELECT t.id, t.space_id, t.owner_id, v.version, t.created_at, v.created_at,
                     CASE WHEN t.revision > $2 THEN v.spec END
@@ -142,12 +143,12 @@ impl Store {
             args![space, revision],
         );
         let rows = rows.await?;
-        // Thousands of definitions take long to decode: not on a thread that serves requests.
+        // Decoding thousands of definitions takes long, so do not block an async thread.
         let decoded = tokio::task::spawn_blocking(move || decode_tools(&rows, space)).await;
         decoded.map_err(failure::unreadable)?
     }
 
-    /// The live version of a tool.
+    /// Returns the live version of a tool.
     pub async fn get_tool(&self, space: SpaceId, id: &ToolId) -> Result<Option<ToolVersion>, CallError> {
         let row = self.db().row(
             "SELECT t.id, t.space_id, t.owner_id, v.version, t.created_at, v.created_at, v.spec
@@ -158,7 +159,9 @@ impl Store {
         row.await?.map(|row| tool_version(&row)).transpose()
     }
 
-    /// The tool of that id or name: its live version, or the latest that is held when none is live.
+    /// Returns the live version of the tool with this id or name; an id takes precedence. If the tool has no live
+    /// version, returns its latest one, which waits for approval and cannot be called. Returns `None` if the
+    /// space has no such tool.
     pub async fn find_tool(
         &self,
         space: SpaceId,
@@ -176,7 +179,7 @@ impl Store {
         row.await?.map(|row| tool_version(&row)).transpose()
     }
 
-    /// Keeps tools with the secrets they name, all of them or none, and gives them back as they were kept.
+    /// Creates or updates tools and the secrets that they name, all or none. Returns the stored versions.
     pub async fn put_tools(
         &self,
         space: SpaceId,
@@ -188,12 +191,12 @@ impl Store {
             return Ok(Vec::new());
         }
         let mut change = self.change(space).await?;
-        let kept = put_all(self, &mut change, space, tools, with, by).await?;
+        let saved = put_all(self, &mut change, space, tools, with, by).await?;
         change.commit().await?;
-        Ok(kept)
+        Ok(saved)
     }
 
-    /// Deletes a tool with its versions. One that agents bind goes only by force, and is taken from them.
+    /// Deletes a tool with all versions. Fails if agents bind it, unless `force` removes the bindings.
     pub async fn delete_tool(
         &self,
         space: SpaceId,
@@ -207,7 +210,7 @@ impl Store {
     }
 }
 
-/// Keeps tools and secrets within a change.
+/// Creates or updates tools and secrets within a change.
 pub(crate) async fn put_all(
     store: &Store,
     change: &mut Change<'_>,
@@ -219,34 +222,34 @@ pub(crate) async fn put_all(
     for (name, value) in with {
         secrets::put(store, change, (space, SecretOwnerId::Space, name), value, by).await?;
     }
-    let mut kept = Vec::with_capacity(tools.len());
+    let mut saved = Vec::with_capacity(tools.len());
     for PutTool { version, expected, state, note } in tools {
-        let known = known(&mut change.tx, space, &version.id).await?;
-        let known = match (expected, known) {
+        let row = find_row(&mut change.tx, space, &version.id).await?;
+        let row = match (expected, row) {
             (None, None) => add(&mut change.tx, space, &version).await?,
-            (None, Some(known)) => return Err(failure::taken(&known.name)),
+            (None, Some(row)) => return Err(failure::name_taken(&row.name)),
             (Some(_), None) => return Err(failure::not_found(&failure::TOOL, &version.id)),
-            (Some(expected), Some(known)) => {
-                failure::check_version(&known.name, known.current(), expected)?;
-                known
+            (Some(expected), Some(row)) => {
+                failure::check_version(&row.name, row.current(), expected)?;
+                row
             }
         };
-        let before = versions::definition(&mut change.tx, space, &version.id, known.current()).await?;
+        let before = versions::definition(&mut change.tx, space, &version.id, row.current()).await?;
         let new = NewVersion { spec: version.spec, state, note, made: version.updated_at, by };
-        let tool = versions::append(change, space, &version.id, &known, new).await?;
+        let tool = versions::append(change, space, &version.id, &row, new).await?;
         let mut details = versions::details(before.as_ref(), &tool.spec);
         if state == VersionState::Held {
             details["held"] = true.into();
         }
-        let action = if known.latest == 0 { Action::Created } else { Action::Updated };
-        change.note(noted(&tool, action, details)).await?;
-        kept.push(tool);
+        let action = if row.latest == 0 { Action::Created } else { Action::Updated };
+        change.note(history_note(&tool, action, details)).await?;
+        saved.push(tool);
     }
-    Ok(kept)
+    Ok(saved)
 }
 
-/// What is put on record of a tool that was changed.
-pub(crate) fn noted(tool: &ToolVersion, action: Action, details: Value) -> Note {
+/// Returns the history entry for a change of a tool.
+pub(crate) fn history_note(tool: &ToolVersion, action: Action, details: Value) -> Note {
     let (id, name) = (tool.id.to_string(), tool.spec.name.to_string());
     Note { what: What::Tool, action, id, name, version: Some(tool.version), details }
 }
@@ -259,36 +262,35 @@ pub(crate) async fn remove(
     expected: Option<u64>,
     force: Force,
 ) -> Result<(), CallError> {
-    let known = must_know(&mut change.tx, space, id).await?;
+    let row = get_row(&mut change.tx, space, id).await?;
     if let Some(expected) = expected {
-        failure::check_version(&known.name, known.current(), expected)?;
+        failure::check_version(&row.name, row.current(), expected)?;
     }
     match force {
         Force::Yes => agents::unbind(change, space, id).await?,
         Force::No => {
             let agents = agents::names_binding(&mut change.tx, space, id).await?;
             if !agents.is_empty() {
-                let message =
-                    Message::new(&BOUND).with("name", &known.name).with("agents", agents.join(", "));
+                let message = Message::new(&BOUND).with("name", &row.name).with("agents", agents.join(", "));
                 let refused = CallError::new(ErrorKind::Conflict, message);
                 return Err(refused.detail("agents", json!(agents)));
             }
         }
     }
-    let version = Some(known.current());
+    let version = Some(row.current());
     change.tx.run("DELETE FROM tools WHERE space_id = $1 AND id = $2", args![space, id]).await?;
     let (what, action, details) = (What::Tool, Action::Deleted, json!({}));
-    change.note(Note { what, action, id: id.to_string(), name: known.name, version, details }).await
+    change.note(Note { what, action, id: id.to_string(), name: row.name, version, details }).await
 }
 
-pub(crate) async fn known(tx: &mut Tx, space: SpaceId, id: &ToolId) -> Result<Option<Known>, CallError> {
+pub(crate) async fn find_row(tx: &mut Tx, space: SpaceId, id: &ToolId) -> Result<Option<ToolRow>, CallError> {
     let row = tx.row(
         "SELECT name, owner_id, live_version, latest_version, created_at FROM tools
          WHERE space_id = $1 AND id = $2",
         args![space, id],
     );
     let Some(row) = row.await? else { return Ok(None) };
-    Ok(Some(Known {
+    Ok(Some(ToolRow {
         name: row.text(0)?,
         owner_id: row.maybe_id(1)?,
         live: row.maybe_number(2)?,
@@ -297,11 +299,11 @@ pub(crate) async fn known(tx: &mut Tx, space: SpaceId, id: &ToolId) -> Result<Op
     }))
 }
 
-pub(crate) async fn must_know(tx: &mut Tx, space: SpaceId, id: &ToolId) -> Result<Known, CallError> {
-    known(tx, space, id).await?.ok_or_else(|| failure::not_found(&failure::TOOL, id))
+pub(crate) async fn get_row(tx: &mut Tx, space: SpaceId, id: &ToolId) -> Result<ToolRow, CallError> {
+    find_row(tx, space, id).await?.ok_or_else(|| failure::not_found(&failure::TOOL, id))
 }
 
-/// Says when another tool of the space has the name.
+/// Fails if another tool of the space has the name.
 pub(crate) async fn check_name(
     tx: &mut Tx,
     space: SpaceId,
@@ -310,24 +312,24 @@ pub(crate) async fn check_name(
 ) -> Result<(), CallError> {
     let sql = "SELECT id FROM tools WHERE space_id = $1 AND name = $2 AND id <> $3";
     match tx.row(sql, args![space, name.as_str(), id]).await? {
-        Some(_) => Err(failure::taken(name.as_str())),
+        Some(_) => Err(failure::name_taken(name.as_str())),
         None => Ok(()),
     }
 }
 
-/// A new tool, without any version yet.
-async fn add(tx: &mut Tx, space: SpaceId, version: &ToolVersion) -> Result<Known, CallError> {
+/// Inserts a tool without versions.
+async fn add(tx: &mut Tx, space: SpaceId, version: &ToolVersion) -> Result<ToolRow, CallError> {
     let name = &version.spec.name;
     check_name(tx, space, &version.id, name).await?;
-    let added = tx.run(
+    let insert = tx.run(
         "INSERT INTO tools (id, space_id, name, owner_id, latest_version, created_at, updated_at, revision)
          VALUES ($1, $2, $3, $4, 0, $5, $6, 0) ON CONFLICT DO NOTHING",
         args![&version.id, space, name.as_str(), version.owner_id, version.created_at, version.updated_at],
     );
-    if added.await? == 0 {
-        return Err(failure::taken(name.as_str()));
+    if insert.await? == 0 {
+        return Err(failure::name_taken(name.as_str()));
     }
-    Ok(Known {
+    Ok(ToolRow {
         name: name.to_string(),
         owner_id: version.owner_id,
         live: None,

@@ -1,7 +1,7 @@
-//! Files on their way in: each piece is kept in a short transaction of its own, so that a slow client holds
-//! nobody up, and no file is ever held whole.
+//! Uploads of artifacts. Each chunk is written in its own short transaction, so that slow clients hold no
+//! locks and no file is ever complete in memory.
 //!
-//! Before it is finished a file is seen by nobody. What is left of one that never was is cleared away.
+//! An artifact is invisible until it is finished. Unfinished ones are deleted later.
 
 use haft_core::artifact::{Artifact, LARGEST, NewArtifact, too_large};
 use haft_core::id::ArtifactId;
@@ -22,30 +22,30 @@ haft_core::templates! {
         "your files in all spaces together would have more than {limit} bytes; delete some first",
         "您在所有空间中的文件总量将超过 {limit} 字节；请先删除一些文件";
     GIVEN_UP = "store.uploadGivenUp",
-        "the upload took too long and was given up; send the file again",
+        "The upload took too long and was aborted. Send the file again.",
         "上传时间过长，已被放弃；请重新发送文件";
 }
 
-/// The size of every piece but the last.
-const PIECE: usize = 256 << 10;
+/// The size of all chunks except the last.
+const CHUNK_SIZE: usize = 256 << 10;
 
-/// A file that is being sent. Dropped before it is finished, it is cleared away later.
+/// An artifact that is being uploaded. If dropped before it is finished, it is deleted later.
 pub struct Upload {
     store: Store,
-    /// What all files of the space may count for, and all files of the owner.
+    /// Maximum number of bytes for all artifacts of the space, and for all artifacts of the owner.
     quota: u64,
-    /// As it will be; so far its size is what has come, and its hash is none.
+    /// The artifact so far: its size grows, and its hash is not set yet.
     artifact: Artifact,
-    /// How many are kept.
-    pieces: u64,
-    /// Of the next piece.
-    waiting: Vec<u8>,
+    /// Number of stored chunks.
+    chunks: u64,
+    /// Content of the next chunk.
+    buffer: Vec<u8>,
     hash: Sha256,
 }
 
 impl Store {
-    /// Begins to keep a file, as long as the files of the space count for less than the quota, and those of
-    /// the owner in all spaces do too.
+    /// Starts an upload. Fails if the artifacts of the space, or those of the owner in all spaces, exceed the
+    /// quota.
     pub async fn begin_artifact(
         &self,
         space: SpaceId,
@@ -64,29 +64,29 @@ impl Store {
             created_at: now(),
         };
         let mut tx = self.db().begin().await?;
-        let added = tx.run(
+        let insert = tx.run(
             "INSERT INTO artifacts (id, space_id, owner_id, name, media_type, size, created_at)
              VALUES ($1, $2, $3, $4, $5, 0, $6)",
             args![artifact.id, space, owner, file.name(), file.media_type(), artifact.created_at],
         );
-        added.await?;
-        let counted = "INSERT INTO artifact_usage (space_id, owner_id, bytes) VALUES ($1, $2, 0)
+        insert.await?;
+        let sql = "INSERT INTO artifact_usage (space_id, owner_id, bytes) VALUES ($1, $2, 0)
                        ON CONFLICT DO NOTHING";
-        tx.run(counted, args![space, owner]).await?;
+        tx.run(sql, args![space, owner]).await?;
         count(&mut tx, &artifact, OVERHEAD, quota).await?;
         tx.commit().await?;
-        let (waiting, hash) = (Vec::with_capacity(PIECE), Sha256::new());
-        Ok(Upload { store: self.clone(), quota, artifact, pieces: 0, waiting, hash })
+        let (buffer, hash) = (Vec::with_capacity(CHUNK_SIZE), Sha256::new());
+        Ok(Upload { store: self.clone(), quota, artifact, chunks: 0, buffer, hash })
     }
 }
 
 impl Upload {
-    /// So many bytes may still come.
+    /// Returns the number of bytes that can still be written.
     pub fn room(&self) -> u64 {
         LARGEST.saturating_sub(self.artifact.size)
     }
 
-    /// Takes what comes next, however much that is.
+    /// Appends bytes to the artifact.
     pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), CallError> {
         let length = bytes.len() as u64;
         if length > self.room() {
@@ -95,86 +95,85 @@ impl Upload {
         self.hash.update(bytes);
         self.artifact.size += length;
         while !bytes.is_empty() {
-            let (fits, rest) = bytes.split_at(bytes.len().min(PIECE - self.waiting.len()));
-            self.waiting.extend_from_slice(fits);
+            let (fits, rest) = bytes.split_at(bytes.len().min(CHUNK_SIZE - self.buffer.len()));
+            self.buffer.extend_from_slice(fits);
             bytes = rest;
-            if self.waiting.len() == PIECE {
-                self.keep().await?;
+            if self.buffer.len() == CHUNK_SIZE {
+                self.write_chunk().await?;
             }
         }
         Ok(())
     }
 
-    /// Keeps the piece that is waiting.
-    async fn keep(&mut self) -> Result<(), CallError> {
+    /// Stores the buffered chunk.
+    async fn write_chunk(&mut self) -> Result<(), CallError> {
         let (space, id) = (self.artifact.space_id, self.artifact.id);
-        let piece = std::mem::replace(&mut self.waiting, Vec::with_capacity(PIECE));
-        let size = piece.len() as u64;
+        let chunk = std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK_SIZE));
+        let size = chunk.len() as u64;
         let mut tx = self.store.db().begin().await?;
-        // The file first and what is counted second, as whoever takes a file away does it too.
+        // Update the artifact before the usage, in the same order as a deletion, to avoid deadlocks.
         let sql = "UPDATE artifacts SET size = size + $3
                    WHERE space_id = $1 AND id = $2 AND sha256 IS NULL";
         if tx.run(sql, args![space, id, size]).await? == 0 {
-            return Err(given_up());
+            return Err(upload_timed_out());
         }
         count(&mut tx, &self.artifact, size, self.quota).await?;
         let sql = "INSERT INTO artifact_chunks (artifact_id, n, data) VALUES ($1, $2, $3)";
-        tx.run(sql, args![id, self.pieces, piece]).await?;
+        tx.run(sql, args![id, self.chunks, chunk]).await?;
         tx.commit().await?;
-        self.pieces += 1;
+        self.chunks += 1;
         Ok(())
     }
 
-    /// Keeps the last piece, and lets the owner see the file.
+    /// Stores the last chunk and makes the artifact visible.
     pub async fn finish(&mut self) -> Result<Artifact, CallError> {
-        if !self.waiting.is_empty() {
-            self.keep().await?;
+        if !self.buffer.is_empty() {
+            self.write_chunk().await?;
         }
         let sha256: [u8; 32] = std::mem::take(&mut self.hash).finalize().into();
         let mut tx = self.store.db().begin().await?;
         let sql = "UPDATE artifacts SET sha256 = $3 WHERE space_id = $1 AND id = $2 AND sha256 IS NULL";
-        let place = args![self.artifact.space_id, self.artifact.id, sha256.to_vec()];
-        if tx.run(sql, place).await? == 0 {
-            return Err(given_up());
+        let args = args![self.artifact.space_id, self.artifact.id, sha256.to_vec()];
+        if tx.run(sql, args).await? == 0 {
+            return Err(upload_timed_out());
         }
         tx.commit().await?;
         Ok(Artifact { sha256, ..self.artifact.clone() })
     }
 
-    /// Takes back what has been kept so far. What cannot be is cleared away later.
+    /// Deletes the stored chunks. If that fails, they are deleted later.
     pub async fn abandon(self) {
-        if let Err(error) = self.take_back().await {
-            tracing::warn!(%error, artifact.id = %self.artifact.id, "An upload that failed was not taken back");
+        if let Err(error) = self.delete_chunks().await {
+            tracing::warn!(%error, artifact.id = %self.artifact.id, "The chunks of a failed upload could not be deleted");
         }
     }
 
-    async fn take_back(&self) -> Result<(), CallError> {
+    async fn delete_chunks(&self) -> Result<(), CallError> {
         let mut tx = self.store.db().begin().await?;
         remove(&mut tx, self.artifact.space_id, self.artifact.id).await?;
         tx.commit().await
     }
 }
 
-/// Counts what is about to be kept of a file, as long as there is room for it in its space, and in what its
-/// owner may hold anywhere.
+/// Adds bytes to the usage. Fails if the space or the owner would exceed the quota.
 async fn count(tx: &mut Tx, file: &Artifact, bytes: u64, quota: u64) -> Result<(), CallError> {
     let (space, owner) = (file.space_id, file.owner_id);
     if let Tx::Postgres(_) = &*tx {
-        // One after the other for each space and for each owner: otherwise two could take the same room.
-        let turn = "SELECT pg_advisory_xact_lock(7420004, hashtext($1)),
+        // Serialized per space and per owner: otherwise two uploads could both use the same free space.
+        let lock = "SELECT pg_advisory_xact_lock(7420004, hashtext($1)),
                            pg_advisory_xact_lock(7420005, hashtext($2))";
-        tx.run(turn, args![space, owner]).await?;
+        tx.run(lock, args![space, owner]).await?;
     }
     let sql = "UPDATE artifact_usage SET bytes = bytes + $3 WHERE space_id = $1 AND owner_id = $2";
     tx.run(sql, args![space, owner, bytes]).await?;
-    let held = tx.row(
+    let usage = tx.row(
         "SELECT (SELECT CAST(SUM(bytes) AS BIGINT) FROM artifact_usage WHERE space_id = $1),
                 (SELECT CAST(SUM(bytes) AS BIGINT) FROM artifact_usage WHERE owner_id = $2)",
         args![space, owner],
     );
-    let held = held.await?.ok_or_else(|| failure::unreadable("no sums"))?;
+    let usage = usage.await?.ok_or_else(|| failure::unreadable("no sums"))?;
     for (column, template) in [(0, &FULL), (1, &OWN_FULL)] {
-        if held.number(column)? > quota {
+        if usage.number(column)? > quota {
             let message = Message::new(template).with("limit", quota);
             return Err(CallError::new(ErrorKind::Conflict, message).detail("limit", quota));
         }
@@ -182,6 +181,6 @@ async fn count(tx: &mut Tx, file: &Artifact, bytes: u64, quota: u64) -> Result<(
     Ok(())
 }
 
-fn given_up() -> CallError {
+fn upload_timed_out() -> CallError {
     CallError::new(ErrorKind::Conflict, Message::new(&GIVEN_UP))
 }

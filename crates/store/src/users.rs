@@ -1,4 +1,4 @@
-//! Users. Their passwords are kept apart and never leave this crate.
+//! Users. Password hashes are in a separate table and never leave this crate.
 
 use haft_core::space::{Role, Space};
 use haft_core::user::User;
@@ -9,13 +9,13 @@ use uuid::Uuid;
 
 use crate::db::{Tx, args};
 use crate::feed::identity;
-use crate::history::{Action, Note, What, changed};
+use crate::history::{Action, Note, What, changed_fields};
 use crate::page::Page;
 use crate::row::Row;
 use crate::store::now;
 use crate::{Store, failure, members, name, spaces};
 
-/// Reads a user whose columns begin at a place.
+/// Reads a user from the columns that start at `first`.
 pub(crate) fn user(row: &Row, first: usize) -> Result<User, CallError> {
     Ok(User {
         id: row.id(first)?,
@@ -29,7 +29,7 @@ pub(crate) fn user(row: &Row, first: usize) -> Result<User, CallError> {
 const BY_ID: &str = "SELECT id, name, is_admin, is_active, created_at FROM users WHERE id = $1";
 
 impl Store {
-    /// Makes a user, and a personal space with the user as its admin.
+    /// Creates a user, and a personal space with the user as admin.
     pub async fn create_user(
         &self,
         name: &str,
@@ -59,22 +59,22 @@ impl Store {
         };
         let mut change = self.change(identity()).await?;
         change.touches(space.id).await?;
-        let added = change.tx.run(
+        let insert = change.tx.run(
             "INSERT INTO users (id, name, is_admin, is_active, created_at)
              VALUES ($1, $2, $3, 1, $4) ON CONFLICT DO NOTHING",
             args![user.id, name, is_admin, now],
         );
-        if added.await? == 0 {
-            return Err(failure::taken(name));
+        if insert.await? == 0 {
+            return Err(failure::name_taken(name));
         }
         if let Some(hash) = hash {
-            let kept = "INSERT INTO passwords (user_id, hash) VALUES ($1, $2)";
-            change.tx.run(kept, args![user.id, hash]).await?;
+            let sql = "INSERT INTO passwords (user_id, hash) VALUES ($1, $2)";
+            change.tx.run(sql, args![user.id, hash]).await?;
         }
         spaces::insert(&mut change.tx, &space, Some(user.id)).await?;
         members::put(&mut change.tx, space.id, user.id, Role::Admin).await?;
         let details = json!({"isAdmin": is_admin, "spaceId": space.id});
-        change.note(noted(&user, Action::Created, details)).await?;
+        change.note(history_note(&user, Action::Created, details)).await?;
         change.commit().await?;
         Ok((user, space))
     }
@@ -88,8 +88,9 @@ impl Store {
         self.db().row(sql, args![name]).await?.map(|row| user(&row, 0)).transpose()
     }
 
+    /// Lists all users, by name.
     pub async fn list_users(&self, page: &Page) -> Result<(Vec<User>, Option<String>), CallError> {
-        let (name, id) = page.after()?;
+        let (name, id) = page.start_key()?;
         let rows = self.db().rows(
             "SELECT id, name, is_admin, is_active, created_at FROM users
              WHERE (name, id) > ($1, $2) ORDER BY name, id LIMIT $3",
@@ -104,7 +105,7 @@ impl Store {
         row.ok_or_else(|| failure::unreadable("no count"))?.number(0)
     }
 
-    /// Who has run the installation for the longest time, of those who still may.
+    /// Returns the active server admin with the earliest creation date.
     pub async fn oldest_admin(&self) -> Result<Option<User>, CallError> {
         let row = self.db().row(
             "SELECT id, name, is_admin, is_active, created_at FROM users
@@ -114,7 +115,7 @@ impl Store {
         row.await?.map(|row| user(&row, 0)).transpose()
     }
 
-    /// Whether anybody who runs the installation can come in by a password.
+    /// Returns true if an active server admin has a password.
     pub async fn has_admin_password(&self) -> Result<bool, CallError> {
         let row = self.db().row(
             "SELECT u.id FROM users u JOIN passwords p ON p.user_id = u.id
@@ -124,23 +125,23 @@ impl Store {
         Ok(row.await?.is_some())
     }
 
-    /// Sets a password, and ends the sessions that were begun with the old one.
+    /// Sets a password, and ends the user's sessions.
     pub async fn set_password(&self, id: UserId, password: &SecretString) -> Result<(), CallError> {
         let hash = self.hash_password(password).await?;
         let mut change = self.change(identity()).await?;
-        let user = known(&mut change.tx, id).await?;
-        let kept = change.tx.run(
+        let user = get(&mut change.tx, id).await?;
+        let update = change.tx.run(
             "INSERT INTO passwords (user_id, hash) VALUES ($1, $2)
              ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash",
             args![id, hash],
         );
-        kept.await?;
+        update.await?;
         change.tx.run("DELETE FROM sessions WHERE user_id = $1", args![id]).await?;
-        change.note(noted(&user, Action::PasswordSet, json!({}))).await?;
+        change.note(history_note(&user, Action::PasswordSet, json!({}))).await?;
         change.commit().await
     }
 
-    /// The user of that name, when active and the password is right.
+    /// Returns the user with this name if the user is active and the password is correct.
     pub async fn verify_password(
         &self,
         name: &str,
@@ -158,13 +159,14 @@ impl Store {
         Ok(user.filter(|user| is_right && user.is_active))
     }
 
-    /// Whether the user can log in with a password.
+    /// Returns true if the user has a password.
     pub async fn has_password(&self, id: UserId) -> Result<bool, CallError> {
         let row = self.db().row("SELECT user_id FROM passwords WHERE user_id = $1", args![id]);
         Ok(row.await?.is_some())
     }
 
-    /// An inactive user keeps everything and can do nothing; an admin runs the installation.
+    /// Activates or deactivates a user, and grants or revokes server administration. Deactivation deletes
+    /// nothing.
     pub async fn set_user_rights(
         &self,
         id: UserId,
@@ -172,27 +174,27 @@ impl Store {
         is_admin: bool,
     ) -> Result<(), CallError> {
         let mut change = self.change(identity()).await?;
-        let before = known(&mut change.tx, id).await?;
+        let before = get(&mut change.tx, id).await?;
         let after = User { is_active, is_admin, ..before.clone() };
-        let changed = changed(&before, &after);
+        let changed = changed_fields(&before, &after);
         if changed.is_empty() {
             return Ok(());
         }
         let sql = "UPDATE users SET is_active = $2, is_admin = $3 WHERE id = $1";
         change.tx.run(sql, args![id, is_active, is_admin]).await?;
         let details = json!({"changed": changed, "isActive": is_active, "isAdmin": is_admin});
-        change.note(noted(&after, Action::Updated, details)).await?;
+        change.note(history_note(&after, Action::Updated, details)).await?;
         change.commit().await
     }
 }
 
-async fn known(tx: &mut Tx, id: UserId) -> Result<User, CallError> {
+async fn get(tx: &mut Tx, id: UserId) -> Result<User, CallError> {
     let row = tx.row(BY_ID, args![id]).await?;
     user(&row.ok_or_else(|| failure::not_found(&failure::USER, id))?, 0)
 }
 
-/// What is put on record of a user who was changed. Users belong to no space.
-fn noted(user: &User, action: Action, details: Value) -> Note {
+/// Returns the history entry for a change of a user. Users belong to no space.
+fn history_note(user: &User, action: Action, details: Value) -> Note {
     let (id, name) = (user.id.to_string(), user.name.clone());
     Note { what: What::User, action, id, name, version: None, details }
 }

@@ -1,4 +1,4 @@
-//! The versions of a tool: each stays as it was made. What is called is the live one; a held one waits for approval.
+//! Versions of tools. They are immutable. The live version is called; a held one waits for approval.
 
 use haft_core::{CallError, ErrorKind, Message, SpaceId, ToolId, ToolSpec, ToolVersion, UserId};
 use jiff::Timestamp;
@@ -7,28 +7,28 @@ use serde_json::{Value, json};
 
 use crate::db::{Tx, args};
 use crate::feed::Change;
-use crate::history::{Action, changed};
+use crate::history::{Action, changed_fields};
 use crate::row::Row;
 use crate::store::now;
-use crate::tools::{self, Known, noted, tool_version};
+use crate::tools::{self, ToolRow, history_note, tool_version};
 use crate::{Store, failure};
 
 haft_core::templates! {
     HELD = "store.versionHeld",
-        "version {version} was never approved",
+        "Version {version} was never approved.",
         "版本 {version} 尚未批准";
     NOT_HELD = "store.versionNotHeld",
-        "version {version} is not waiting for approval; roll back to it instead",
+        "Version {version} is not waiting for approval. Roll back to it instead.",
         "版本 {version} 不在等待批准；请改用回滚";
 }
 
-/// Whether a version may be called.
+/// The approval state of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum VersionState {
-    /// It is called, or was before another took its place.
+    /// It is called, or was called before a later version replaced it.
     Live,
-    /// It waits until somebody approves it.
+    /// It waits for approval.
     Held,
 }
 
@@ -41,7 +41,7 @@ impl VersionState {
     }
 }
 
-/// What is known of a version besides its definition.
+/// The metadata of a version, without its definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionInfo {
@@ -53,7 +53,7 @@ pub struct VersionInfo {
     pub created_by: Option<UserId>,
 }
 
-/// A version in the making.
+/// A version to append.
 pub(crate) struct NewVersion {
     pub(crate) spec: ToolSpec,
     pub(crate) state: VersionState,
@@ -73,7 +73,7 @@ fn info(row: &Row) -> Result<VersionInfo, CallError> {
 }
 
 impl Store {
-    /// All versions of a tool, the newest first; none when there is no such tool.
+    /// Lists all versions of a tool, newest first. Empty if there is no such tool.
     pub async fn versions(&self, space: SpaceId, id: &ToolId) -> Result<Vec<VersionInfo>, CallError> {
         let rows = self.db().rows(
             "SELECT version, state, note, created_at, created_by FROM tool_versions
@@ -83,7 +83,7 @@ impl Store {
         rows.await?.iter().map(info).collect()
     }
 
-    /// One version of a tool, live or not.
+    /// Returns one version of a tool, live or held.
     pub async fn get_version(
         &self,
         space: SpaceId,
@@ -99,8 +99,8 @@ impl Store {
         row.await?.map(|row| tool_version(&row)).transpose()
     }
 
-    /// Approves a version that is held: from now on it is the one that is called.
-    pub async fn make_live(
+    /// Approves a held version and makes it live.
+    pub async fn approve_version(
         &self,
         space: SpaceId,
         id: &ToolId,
@@ -108,9 +108,9 @@ impl Store {
         expected: u64,
     ) -> Result<ToolVersion, CallError> {
         let mut change = self.change(space).await?;
-        let known = tools::must_know(&mut change.tx, space, id).await?;
-        failure::check_version(&known.name, known.current(), expected)?;
-        let (state, spec, made) = kept(&mut change.tx, space, id, version).await?;
+        let row = tools::get_row(&mut change.tx, space, id).await?;
+        failure::check_version(&row.name, row.current(), expected)?;
+        let (state, spec, made) = read_version(&mut change.tx, space, id, version).await?;
         match state {
             VersionState::Held => {}
             VersionState::Live => return Err(refused(&NOT_HELD, version)),
@@ -124,17 +124,17 @@ impl Store {
             args![space, id, spec.name.as_str(), version, now(), change.revision],
         );
         moved.await?;
-        let before = match known.live {
+        let before = match row.live {
             Some(live) => definition(&mut change.tx, space, id, live).await?,
             None => None,
         };
-        let tool = known.version(space, id, version, spec, made);
-        change.note(noted(&tool, Action::Approved, details(before.as_ref(), &tool.spec))).await?;
+        let tool = row.version(space, id, version, spec, made);
+        change.note(history_note(&tool, Action::Approved, details(before.as_ref(), &tool.spec))).await?;
         change.commit().await?;
         Ok(tool)
     }
 
-    /// Makes an earlier version the next one.
+    /// Appends a copy of an earlier version as the new live version.
     pub async fn roll_back(
         &self,
         space: SpaceId,
@@ -145,50 +145,50 @@ impl Store {
         by: Option<UserId>,
     ) -> Result<ToolVersion, CallError> {
         let mut change = self.change(space).await?;
-        let known = tools::must_know(&mut change.tx, space, id).await?;
-        failure::check_version(&known.name, known.current(), expected)?;
-        let (state, spec, _) = kept(&mut change.tx, space, id, to).await?;
+        let row = tools::get_row(&mut change.tx, space, id).await?;
+        failure::check_version(&row.name, row.current(), expected)?;
+        let (state, spec, _) = read_version(&mut change.tx, space, id, to).await?;
         match state {
             VersionState::Live => {}
-            // Rolling back is no way around an approval.
+            // A rollback must not bypass an approval.
             VersionState::Held => return Err(refused(&HELD, to)),
         }
-        let before = definition(&mut change.tx, space, id, known.current()).await?;
+        let before = definition(&mut change.tx, space, id, row.current()).await?;
         let new = NewVersion { spec, state, note: note.to_owned(), made: now(), by };
-        let tool = append(&mut change, space, id, &known, new).await?;
+        let tool = append(&mut change, space, id, &row, new).await?;
         let mut details = details(before.as_ref(), &tool.spec);
         details["backTo"] = to.into();
-        change.note(noted(&tool, Action::RolledBack, details)).await?;
+        change.note(history_note(&tool, Action::RolledBack, details)).await?;
         change.commit().await?;
         Ok(tool)
     }
 }
 
-/// What is told of a version that takes the place of another: the names of the fields that changed.
+/// Returns the history details of a new version: the names of the changed fields.
 pub(crate) fn details(before: Option<&ToolSpec>, after: &ToolSpec) -> Value {
     match before {
-        Some(before) => json!({"changed": changed(before, after)}),
+        Some(before) => json!({"changed": changed_fields(before, after)}),
         None => json!({}),
     }
 }
 
-/// Adds the next version to a tool that is there.
+/// Appends a version to an existing tool.
 pub(crate) async fn append(
     change: &mut Change<'_>,
     space: SpaceId,
     id: &ToolId,
-    known: &Known,
+    row: &ToolRow,
     new: NewVersion,
 ) -> Result<ToolVersion, CallError> {
-    let number = known.latest + 1;
+    let number = row.latest + 1;
     let spec = serde_json::to_string(&new.spec).map_err(failure::unreadable)?;
-    let added = change.tx.run(
+    let insert = change.tx.run(
         "INSERT INTO tool_versions
              (tool_id, version, space_id, spec, state, note, created_at, created_by)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         args![id, number, space, spec, new.state.as_str(), new.note, new.made, new.by],
     );
-    added.await?;
+    insert.await?;
     match new.state {
         VersionState::Live => {
             let name = &new.spec.name;
@@ -205,10 +205,11 @@ pub(crate) async fn append(
             change.tx.run(sql, args![space, id, number]).await?;
         }
     }
-    Ok(known.version(space, id, number, new.spec, new.made))
+    Ok(row.version(space, id, number, new.spec, new.made))
 }
 
-/// What a version says. Nothing where there is none, or none that can be read: that one may be replaced too.
+/// Returns the definition of a version. Returns `None` if it does not exist or cannot be read; an unreadable
+/// version can be replaced too.
 pub(crate) async fn definition(
     tx: &mut Tx,
     space: SpaceId,
@@ -222,7 +223,7 @@ pub(crate) async fn definition(
     Ok(row.await?.and_then(|row| row.json(0).ok()))
 }
 
-async fn kept(
+async fn read_version(
     tx: &mut Tx,
     space: SpaceId,
     id: &ToolId,

@@ -1,4 +1,4 @@
-//! A client of the API, as tests use it: every reply is kept whole.
+//! An HTTP client of the API for tests. It reads every response completely.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::sse::EventStream;
 
-/// Speaks HTTP to one server.
+/// An HTTP client of one server, with fixed headers.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -14,28 +14,28 @@ pub struct Client {
     headers: HeaderMap,
 }
 
-/// What came back.
+/// A response, with its body parsed as JSON.
 #[derive(Debug)]
-pub struct Reply {
+pub struct TestResponse {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Value,
 }
 
 impl Client {
-    /// A client without a token.
+    /// Returns a client without a token.
     pub fn anonymous(base: &str) -> Self {
         #[expect(clippy::disallowed_methods, reason = "tests speak to their own server")]
         let http = reqwest::Client::builder().no_proxy().build().expect("an HTTP client");
         Self { http, base: base.to_owned(), headers: HeaderMap::new() }
     }
 
-    /// A client with a token.
+    /// Returns a client that sends a bearer token.
     pub fn new(base: &str, token: &str) -> Self {
         Self::anonymous(base).with("authorization", &format!("Bearer {token}"))
     }
 
-    /// The same client, sending one more header.
+    /// Returns a copy of this client that sends one more header.
     #[must_use]
     pub fn with(&self, name: &str, value: &str) -> Self {
         let mut client = self.clone();
@@ -44,50 +44,50 @@ impl Client {
         client
     }
 
-    pub async fn get(&self, path: &str) -> Reply {
+    pub async fn get(&self, path: &str) -> TestResponse {
         self.send(Method::GET, path, Vec::new()).await
     }
 
-    pub async fn post(&self, path: &str, body: &Value) -> Reply {
+    pub async fn post(&self, path: &str, body: &Value) -> TestResponse {
         self.send_json(Method::POST, path, body).await
     }
 
-    pub async fn put(&self, path: &str, body: &Value) -> Reply {
+    pub async fn put(&self, path: &str, body: &Value) -> TestResponse {
         self.send_json(Method::PUT, path, body).await
     }
 
-    pub async fn delete(&self, path: &str) -> Reply {
+    pub async fn delete(&self, path: &str) -> TestResponse {
         self.send(Method::DELETE, path, Vec::new()).await
     }
 
-    pub async fn send_json(&self, method: Method, path: &str, body: &Value) -> Reply {
+    pub async fn send_json(&self, method: Method, path: &str, body: &Value) -> TestResponse {
         self.with("content-type", "application/json").send(method, path, body.to_string().into_bytes()).await
     }
 
-    /// Sends bytes as they are. A reply that is not JSON is kept as a text.
-    pub async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> Reply {
-        self.attempt(method, path, body).await.expect("a reply")
+    /// Sends a request with a raw body. The body of a response that is not JSON is returned as a string.
+    pub async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> TestResponse {
+        self.attempt(method, path, body).await.expect("a response")
     }
 
-    /// The same where the server may end meanwhile: nothing when no whole reply came.
-    pub async fn try_send_json(&self, method: Method, path: &str, body: &Value) -> Option<Reply> {
+    /// Sends JSON to a server that may stop during the request. Returns `None` if the response is incomplete.
+    pub async fn try_send_json(&self, method: Method, path: &str, body: &Value) -> Option<TestResponse> {
         let typed = self.with("content-type", "application/json");
         typed.attempt(method, path, body.to_string().into_bytes()).await.ok()
     }
 
-    /// Listens to events at a path.
+    /// Subscribes to the events at a path.
     pub async fn events(&self, path: &str) -> EventStream {
-        self.listen(Method::GET, path, Vec::new()).await
+        self.open_stream(Method::GET, path, Vec::new()).await
     }
 
-    /// Posts JSON, and listens to the events that answer it. Whoever drops them has left.
+    /// Posts JSON and returns the events of the response. Dropping the stream disconnects the client.
     pub async fn post_for_events(&self, path: &str, body: &Value) -> EventStream {
         let typed = self.with("content-type", "application/json");
-        typed.listen(Method::POST, path, body.to_string().into_bytes()).await
+        typed.open_stream(Method::POST, path, body.to_string().into_bytes()).await
     }
 
-    async fn listen(&self, method: Method, path: &str, body: Vec<u8>) -> EventStream {
-        let response = self.ask(method, path, body).await.expect("an answer");
+    async fn open_stream(&self, method: Method, path: &str, body: Vec<u8>) -> EventStream {
+        let response = self.request(method, path, body).await.expect("a response");
         if response.status() != 200 {
             let (status, text) = (response.status(), response.text().await);
             panic!("{path}: {status}: {text:?}");
@@ -95,50 +95,55 @@ impl Client {
         EventStream::new(response)
     }
 
-    /// What is there as it stands: status, headers and bytes.
+    /// Downloads a path: returns status, headers and the raw body.
     pub async fn download(&self, path: &str) -> (u16, HeaderMap, Vec<u8>) {
-        let response = self.ask(Method::GET, path, Vec::new()).await.expect("a reply");
+        let response = self.request(Method::GET, path, Vec::new()).await.expect("a response");
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         (status, headers, response.bytes().await.expect("a body").to_vec())
     }
 
-    async fn ask(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Response, reqwest::Error> {
+    async fn request(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Response, reqwest::Error> {
         let request = self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone());
         request.body(body).send().await
     }
 
-    async fn attempt(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Reply, reqwest::Error> {
-        let mut response = self.ask(method, path, body).await?;
+    async fn attempt(
+        &self,
+        method: Method,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Result<TestResponse, reqwest::Error> {
+        let mut response = self.request(method, path, body).await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let is_stream = headers.get("content-type").is_some_and(|value| value == "text/event-stream");
         let text = if is_stream {
-            // It has no end, so what it begins with must do.
+            // An event stream has no end: only its first chunk is read.
             let first = response.chunk().await?.unwrap_or_default();
             String::from_utf8_lossy(&first).into_owned()
         } else {
             response.text().await?
         };
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        Ok(Reply { status, headers, body })
+        Ok(TestResponse { status, headers, body })
     }
 }
 
-impl Reply {
+impl TestResponse {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// The envelope's message.
+    /// Returns the message of the envelope, or an empty string.
     pub fn message(&self) -> &str {
         self.body["message"].as_str().unwrap_or_default()
     }
 
-    /// The envelope's data.
+    /// Returns the data of the envelope.
     pub fn data(&self) -> &Value {
         &self.body["data"]
     }
 
-    /// The kind of the envelope's error.
+    /// Returns the kind of the envelope's error, or an empty string.
     pub fn kind(&self) -> &str {
         self.body["error"]["kind"].as_str().unwrap_or_default()
     }

@@ -1,31 +1,31 @@
-//! What tests of several crates share: a client for the API, a running `haft`, servers for tools to call,
-//! and one of models.
+//! Test helpers shared by several crates: an API client, a running `haft` process, fake servers for tools,
+//! and a fake model server.
 //!
-//! A dev-dependency only. Nothing here knows how Haft works inside.
+//! A dev-dependency only. Nothing here may depend on Haft's internals.
 
 #![allow(
     clippy::expect_used,
     clippy::disallowed_methods,
-    reason = "a test that cannot be set up should say so at once, and is set up by its environment"
+    reason = "a failed setup must stop the test, and the environment configures the setup"
 )]
 
 mod client;
 mod model;
 mod node;
-mod place;
 mod process;
 mod sse;
+mod storage;
 mod upstream;
 mod wait;
 
-pub use client::{Client, Reply};
+pub use client::{Client, TestResponse};
 pub use model::{
-    AskedCall, AskedMessage, AskedModel, AskedResult, AskedTool, Dialect, ModelReply, ModelServer,
-    OLLAMA_CONTEXT, Role,
+    FakeDialect, MessageRole, ModelReply, ModelServer, OLLAMA_CONTEXT, RecordedCall, RecordedMessage,
+    RecordedModelRequest, RecordedResult, RecordedTool,
 };
 pub use node::{node, node_modules};
-pub use place::Place;
-pub use process::{Finished, HaftProcess, run};
-pub use sse::{Event, EventStream};
-pub use upstream::{Seen, Upstream, json_reply, reply};
+pub use process::{CommandOutput, HaftProcess, run};
+pub use sse::{EventStream, SseEvent};
+pub use storage::TestStorage;
+pub use upstream::{RecordedRequest, Upstream, http_response, json_reply};
 pub use wait::eventually;

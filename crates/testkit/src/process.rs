@@ -1,106 +1,111 @@
-//! The real `haft` binary: started, waited for, stopped, and run as a command.
+//! Runs the `haft` binary: as a server that is started and stopped, and as a command.
 
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
-use crate::place::Place;
+use crate::storage::TestStorage;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
-/// Nothing a test waits for takes longer.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Maximum time to wait for the process.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A server that is ready. Killed when dropped.
+/// A running server that is ready. Killed on drop.
 pub struct HaftProcess {
     child: Child,
     output: Lines<BufReader<ChildStdout>>,
-    /// Where it listens.
+    /// The base URL of the server.
     pub url: String,
-    /// What it printed before it was ready.
+    /// The lines printed before the server was ready.
     pub printed: Vec<String>,
-    /// Where it keeps its things, unless the test said where.
-    _place: Option<Place>,
+    /// The server's storage, unless the test's environment names one.
+    _storage: Option<TestStorage>,
 }
 
 impl HaftProcess {
     /// Starts `haft serve` on a free port and waits until it is ready.
     pub async fn start(binary: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let is_placed =
+        let has_storage =
             environment.iter().any(|(name, _)| matches!(*name, "HAFT_DATA_DIR" | "HAFT_DATABASE_URL"));
-        let place = (!is_placed).then(Place::new);
+        let storage = (!has_storage).then(TestStorage::new);
         let mut command = command(binary, environment);
-        command.envs(place.iter().flat_map(Place::variables));
+        command.envs(storage.iter().flat_map(TestStorage::variables));
         command.env("HAFT_ADDR", "127.0.0.1:0").args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("haft starts");
         let mut output = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         let mut printed = Vec::new();
         let url = loop {
             let line =
-                tokio::time::timeout(PATIENCE, output.next_line()).await.expect("haft is ready in time");
-            let line = line.expect("readable output").expect("haft says where it listens before it ends");
+                tokio::time::timeout(TIMEOUT, output.next_line()).await.expect("haft is ready in time");
+            let line = line.expect("readable output").expect("haft prints its address before it ends");
             if let Some(url) = line.strip_prefix("listening on ") {
                 break url.to_owned();
             }
             printed.push(line);
         };
-        Self { child, output, url, printed, _place: place }
+        Self { child, output, url, printed, _storage: storage }
     }
 
-    /// Ends it at once, as a power cut would.
+    /// Kills the process (SIGKILL), like a power cut.
     pub async fn kill(mut self) {
         self.child.kill().await.expect("it runs");
     }
 
-    /// Whether it ends by itself within some time.
+    /// Returns true if the process ends by itself within `limit`.
     pub async fn ends_within(&mut self, limit: Duration) -> bool {
         tokio::time::timeout(limit, self.child.wait()).await.is_ok()
     }
 
-    /// The id of its process, as long as it runs.
+    /// Returns the process id, or `None` if the process has ended.
     pub fn id(&self) -> Option<u32> {
         self.child.id()
     }
 
-    /// Asks it to stop, as a service manager would.
+    /// Sends SIGTERM, like a service manager.
     pub fn terminate(&self) {
         let id = self.child.id().expect("it runs");
-        let asked = std::process::Command::new("kill").args(["-TERM", &id.to_string()]).status();
-        assert!(asked.expect("kill runs").success());
+        let status = std::process::Command::new("kill").args(["-TERM", &id.to_string()]).status();
+        assert!(status.expect("kill runs").success());
     }
 
-    /// Waits until it has ended, and gives its exit code.
+    /// Waits until the process has ended and returns its exit code.
     pub async fn ended(mut self) -> Option<i32> {
-        // Its output is read to the end, so that it cannot wait for us.
+        // Reads the output to its end, so that the process does not block on a full pipe.
         while let Ok(Some(_)) = self.output.next_line().await {}
-        let status = tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("haft ends in time");
+        let status = tokio::time::timeout(TIMEOUT, self.child.wait()).await.expect("haft ends in time");
         status.expect("a status").code()
     }
 }
 
-/// How a command ended.
+/// The exit code and output of a command.
 #[derive(Debug)]
-pub struct Finished {
+pub struct CommandOutput {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
 }
 
-/// Runs `haft` with arguments to its end.
-pub async fn run(binary: &str, arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Finished {
+/// Runs `haft` with arguments until it ends.
+pub async fn run(
+    binary: &str,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+    input: &str,
+) -> CommandOutput {
     let mut command = command(binary, environment);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("haft starts");
     let mut stdin = child.stdin.take().expect("a pipe");
-    // A command that does not read its input closes it; that is no failure.
+    // Ignored: a command that does not read its input closes the pipe.
     let _ = stdin.write_all(input.as_bytes()).await;
     drop(stdin);
-    let output = tokio::time::timeout(PATIENCE, child.wait_with_output()).await.expect("haft ends in time");
+    let output = tokio::time::timeout(TIMEOUT, child.wait_with_output()).await.expect("haft ends in time");
     let Output { status, stdout, stderr } = output.expect("output");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
-    Finished { code: status.code().expect("a code"), stdout: text(stdout), stderr: text(stderr) }
+    CommandOutput { code: status.code().expect("a code"), stdout: text(stdout), stderr: text(stderr) }
 }
 
-/// The binary with nothing of our own environment, or of this machine, that could change what it does.
+/// Builds a command that does not inherit the environment of the test or settings of the machine.
 fn command(binary: &str, environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(binary);
     command

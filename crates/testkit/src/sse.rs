@@ -1,4 +1,4 @@
-//! A stream of server-sent events, read one by one.
+//! Reads a stream of server-sent events, one at a time.
 
 use std::time::Duration;
 
@@ -6,28 +6,28 @@ use reqwest::Response;
 use serde_json::Value;
 use tokio::time::timeout;
 
-/// Nothing a test waits for takes longer.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Maximum time to wait for an event.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 const DONE: &str = "[DONE]";
 
-/// One event.
+/// One server-sent event.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
-    /// Its place among changes; nothing when the event has no id of its own.
+pub struct SseEvent {
+    /// The number at the start of the event's id. `None` if the event has no id.
     pub id: Option<u64>,
-    /// The whole of it.
+    /// The complete id, which is the cursor to resume from. `None` if the event has no id.
     pub place: Option<String>,
-    /// `message` where the event has no name.
+    /// `message` if the event has no name.
     pub name: String,
-    /// A text only where it is the mark by which OpenAI ends a stream.
+    /// The parsed JSON, or the string `[DONE]` that ends an OpenAI stream.
     pub data: Value,
 }
 
-/// A server that tells what happens. Dropped, it listens no longer.
+/// An open stream of events. Dropping it closes the connection.
 pub struct EventStream {
     response: Response,
-    /// What came and is not taken yet.
+    /// Bytes received and not returned yet.
     unread: Vec<u8>,
 }
 
@@ -40,18 +40,18 @@ impl EventStream {
         self.response.headers().get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// The next event; nothing when the server ended the stream.
-    pub async fn next(&mut self) -> Option<Event> {
-        timeout(PATIENCE, self.take()).await.expect("an event, or the end, comes in time")
+    /// Returns the next event, or `None` if the server ended the stream.
+    pub async fn next(&mut self) -> Option<SseEvent> {
+        timeout(TIMEOUT, self.take()).await.expect("an event, or the end, comes in time")
     }
 
-    /// The next event, which there has to be.
-    pub async fn event(&mut self) -> Event {
+    /// Returns the next event. Panics if the stream has ended.
+    pub async fn event(&mut self) -> SseEvent {
         self.next().await.expect("one more event")
     }
 
-    /// All events up to one of this name, which there has to be.
-    pub async fn until(&mut self, name: &str) -> Vec<Event> {
+    /// Returns all events up to and including the first with this name. Panics if the stream ends before.
+    pub async fn until(&mut self, name: &str) -> Vec<SseEvent> {
         let mut events = vec![self.event().await];
         while events.last().is_some_and(|event| event.name != name) {
             events.push(self.event().await);
@@ -59,8 +59,8 @@ impl EventStream {
         events
     }
 
-    /// All events until the server ends the stream.
-    pub async fn all(mut self) -> Vec<Event> {
+    /// Returns all events until the server ends the stream.
+    pub async fn all(mut self) -> Vec<SseEvent> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {
             events.push(event);
@@ -68,13 +68,13 @@ impl EventStream {
         events
     }
 
-    /// All that comes until the server ends the stream, as it stands on the wire.
-    pub async fn rest(mut self) -> String {
+    /// Returns the raw text until the server ends the stream.
+    pub async fn remaining_text(mut self) -> String {
         while self.read().await {}
         String::from_utf8(self.unread).expect("text")
     }
 
-    async fn take(&mut self) -> Option<Event> {
+    async fn take(&mut self) -> Option<SseEvent> {
         loop {
             while let Some(end) = self.unread.windows(2).position(|pair| pair == b"\n\n") {
                 let block: Vec<u8> = self.unread.drain(..end + 2).collect();
@@ -89,7 +89,7 @@ impl EventStream {
         }
     }
 
-    /// Reads some more; false at the end, however that came.
+    /// Reads the next chunk. Returns false at the end of the stream or if the connection breaks.
     async fn read(&mut self) -> bool {
         match self.response.chunk().await {
             Ok(Some(bytes)) => {
@@ -101,11 +101,11 @@ impl EventStream {
     }
 }
 
-/// What a block says; nothing when it only shows that the server is there.
-fn event(block: &str) -> Option<Event> {
+/// Parses one event. Returns `None` for a heartbeat, which has no data.
+fn event(block: &str) -> Option<SseEvent> {
     let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     let data = field("data")?;
-    Some(Event {
+    Some(SseEvent {
         id: field("id").and_then(|id| id.split(['.', '-']).next()?.parse().ok()),
         place: field("id").map(str::to_owned),
         name: field("event").unwrap_or("message").to_owned(),

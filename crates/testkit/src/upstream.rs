@@ -1,4 +1,4 @@
-//! Servers on loopback that tools call: one that answers what a test says, one that misbehaves byte by byte.
+//! Fake servers on loopback for tools to call: one with scripted responses, one that controls every byte.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,17 +12,17 @@ use axum::serve::ListenerExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// A request as it arrived.
+/// A recorded request.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct RecordedRequest {
     pub method: String,
-    /// Path and query, as they stood on the wire.
+    /// Path and query, exactly as received.
     pub target: String,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
 }
 
-impl Seen {
+impl RecordedRequest {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
@@ -36,10 +36,10 @@ impl Seen {
     }
 }
 
-/// A server that runs until it is dropped.
+/// A server that runs until dropped, and records its requests.
 pub struct Upstream {
     pub address: SocketAddr,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<RecordedRequest>>>,
     connections: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
@@ -51,34 +51,34 @@ impl Drop for Upstream {
 }
 
 impl Upstream {
-    /// Answers each request by a function.
-    pub async fn start<F>(answer: F) -> Self
+    /// Starts a server that calls a function for each response.
+    pub async fn start<F>(respond: F) -> Self
     where
-        F: Fn(&Seen) -> Response<Vec<u8>> + Send + Sync + 'static,
+        F: Fn(&RecordedRequest) -> Response<Vec<u8>> + Send + Sync + 'static,
     {
-        Self::start_async(move |seen| std::future::ready(answer(&seen))).await
+        Self::start_async(move |seen| std::future::ready(respond(&seen))).await
     }
 
-    /// Answers each request by a function that may take its time.
-    pub async fn start_async<F, A>(answer: F) -> Self
+    /// Starts a server that calls an async function for each response.
+    pub async fn start_async<F, A>(respond: F) -> Self
     where
-        F: Fn(Seen) -> A + Send + Sync + 'static,
+        F: Fn(RecordedRequest) -> A + Send + Sync + 'static,
         A: Future<Output = Response<Vec<u8>>> + Send + 'static,
     {
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let (list, answer) = (seen.clone(), Arc::new(answer));
+        let (list, respond) = (seen.clone(), Arc::new(respond));
         let router = Router::new().fallback(move |request: Request| {
-            let (list, answer) = (list.clone(), answer.clone());
+            let (list, respond) = (list.clone(), respond.clone());
             async move {
                 let (head, body) = request.into_parts();
-                let seen = Seen {
+                let seen = RecordedRequest {
                     method: head.method.to_string(),
                     target: head.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
                     headers: head.headers,
                     body: to_bytes(body, usize::MAX).await.expect("a body").to_vec(),
                 };
                 list.lock().expect("not poisoned").push(seen.clone());
-                answer(seen).await.map(Body::from)
+                respond(seen).await.map(Body::from)
             }
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -94,7 +94,7 @@ impl Upstream {
         Self { address, seen, connections, task }
     }
 
-    /// Hands each connection to a function, which may do with it what no proper server would.
+    /// Starts a server that passes each TCP connection to a function, which may violate HTTP.
     pub async fn raw<F, A>(serve: F) -> Self
     where
         F: Fn(TcpStream) -> A + Send + 'static,
@@ -115,30 +115,30 @@ impl Upstream {
         Self { address, seen: Arc::default(), connections, task }
     }
 
-    /// A URL of this server.
+    /// Returns the URL of a path on this server.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// All requests so far.
-    pub fn seen(&self) -> Vec<Seen> {
+    /// Returns all requests so far.
+    pub fn seen(&self) -> Vec<RecordedRequest> {
         self.seen.lock().expect("not poisoned").clone()
     }
 
-    /// How many connections were made so far.
+    /// Returns the number of connections so far.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 }
 
-/// An answer with a status and a JSON body.
+/// Builds a response with a status and a JSON body.
 pub fn json_reply(status: u16, body: &serde_json::Value) -> Response<Vec<u8>> {
-    reply(status, &[("content-type", "application/json")], body.to_string())
+    http_response(status, &[("content-type", "application/json")], body.to_string())
 }
 
-/// An answer with a status, headers and a body.
-pub fn reply(status: u16, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Response<Vec<u8>> {
+/// Builds a response with a status, headers and a body.
+pub fn http_response(status: u16, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Response<Vec<u8>> {
     let builder = Response::builder().status(status);
     let builder = headers.iter().fold(builder, |builder, (name, value)| builder.header(*name, *value));
-    builder.body(body.into()).expect("an answer")
+    builder.body(body.into()).expect("a response")
 }

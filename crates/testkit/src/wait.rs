@@ -1,17 +1,17 @@
-//! Waiting for what comes true a moment later.
+//! Waits for a condition.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-const PATIENCE: Duration = Duration::from_secs(10);
-const STEP: Duration = Duration::from_millis(20);
+const TIMEOUT: Duration = Duration::from_secs(10);
+const INTERVAL: Duration = Duration::from_millis(20);
 
-/// Asks until it holds; panics when it does not within ten seconds.
+/// Polls a condition until it holds. Panics after ten seconds; `what` describes the condition.
 pub async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let begun = Instant::now();
+    let start = Instant::now();
     while !holds().await {
-        assert!(begun.elapsed() < PATIENCE, "it never came true that {what}");
-        sleep(STEP).await;
+        assert!(start.elapsed() < TIMEOUT, "timed out waiting until {what}");
+        sleep(INTERVAL).await;
     }
 }

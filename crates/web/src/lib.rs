@@ -1,8 +1,7 @@
-//! The built-in tools that read the web: `url_reader` and `web_search`.
+//! The built-in tools for the web: `url_reader` and `web_search`.
 //!
-//! Pages and answers are hostile, and are read within bounds. Connections,
-//! addresses and redirects belong to the egress guard, retries and deadlines to
-//! the engine; neither lives here.
+//! Pages and responses are untrusted and processed within limits. Connections, addresses and redirects belong
+//! to the egress guard; retries and deadlines belong to the engine.
 
 mod html;
 mod reader;
@@ -20,12 +19,13 @@ pub fn url_reader(egress: Egress) -> impl Builtin {
     reader::UrlReader::new(egress)
 }
 
-/// The built-in tool `web_search`. It is there without any provider too, and then says what to configure.
+/// The built-in tool `web_search`. Without a provider, calls fail with a message that names the variable to
+/// set.
 pub fn web_search(egress: Egress, providers: SearchProviders) -> impl Builtin {
     search::WebSearch::new(egress, providers)
 }
 
-/// Every message of this crate.
+/// All message templates of this crate.
 pub fn all_templates() -> Vec<&'static Template> {
     [reader::TEMPLATES, search::TEMPLATES].into_iter().flatten().copied().collect()
 }

@@ -1,4 +1,4 @@
-// A Haft that has a model, an agent with tools, and what a person does in the chat.
+// Fixtures for chat tests: a server with a model, an agent with tools, and the user's actions in the chat.
 import type { Page } from '@playwright/test';
 
 import { type Haft, test as base, type Upstream } from './haft';
@@ -20,7 +20,7 @@ export const test = base.extend<{ model: Model }>({
   },
 });
 
-/** An agent that knows the weather, can make a report in the background, and pays once somebody approved. */
+/** Creates an agent with a weather tool, a background report, and a payment that needs approval. */
 export async function makeGuide(haft: Haft, upstream: Upstream): Promise<Agent> {
   const tools = [
     {
@@ -49,7 +49,7 @@ export async function say(page: Page, text: string): Promise<void> {
   await composer(page).press('Enter');
 }
 
-/** The answer has come to its end. */
+/** An element that exists only after the response has ended. */
 export const ended = (page: Page) => page.getByRole('button', { name: 'Answer again' });
 
 export const call = (page: Page, name: string | RegExp) => page.getByRole('group', { name: 'Tool calls' }).getByRole('button', { name });

@@ -1,4 +1,4 @@
-// A Haft of a test's own: the real binary on a fresh directory, an API for its tools to call, and a page signed in.
+// Fixtures: the real binary on a fresh directory, an upstream API for its tools, and a signed-in page.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -8,8 +8,8 @@ import { join } from 'node:path';
 
 import { type Page, test as base } from '@playwright/test';
 
-/** One request that the upstream got. */
-export interface Seen {
+/** A request that the upstream received. */
+export interface UpstreamRequest {
   method: string;
   url: string;
   headers: IncomingMessage['headers'];
@@ -17,9 +17,9 @@ export interface Seen {
 }
 
 export class Upstream {
-  readonly seen: Seen[] = [];
-  /** What the next requests are answered, once `after` is over; the last one stays. */
-  answers: { status: number; body: unknown; after?: Promise<unknown> }[] = [{ status: 200, body: { city: 'Oslo', temperature: 21.5 } }];
+  readonly requests: UpstreamRequest[] = [];
+  /** Responses to the next requests, each sent when `after` has resolved. The last response is repeated. */
+  responses: { status: number; body: unknown; after?: Promise<unknown> }[] = [{ status: 200, body: { city: 'Oslo', temperature: 21.5 } }];
 
   private constructor(private readonly server: Server, readonly url: string) {}
 
@@ -28,15 +28,15 @@ export class Upstream {
     await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
     const { port } = server.address() as AddressInfo;
     const upstream = new Upstream(server, `http://127.0.0.1:${port}`);
-    server.on('request', (request, response) => void upstream.answer(request, response));
+    server.on('request', (request, response) => void upstream.respond(request, response));
     return upstream;
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let body = '';
     for await (const part of request) body += String(part);
-    this.seen.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body });
-    const next = this.answers.length > 1 ? this.answers.shift() : this.answers[0];
+    this.requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body });
+    const next = this.responses.length > 1 ? this.responses.shift() : this.responses[0];
     await next?.after;
     response.writeHead(next?.status ?? 500, { 'content-type': 'application/json' });
     response.end(JSON.stringify(next?.body));
@@ -58,10 +58,10 @@ export class Haft {
     readonly token: string,
   ) {}
 
-  /** `environment` is set beside what every test needs. */
+  /** Starts a server; `environment` is added to the variables of every test. */
   static async start(environment: Readonly<Record<string, string>> = {}): Promise<Haft> {
     const binary = process.env['HAFT_BINARY'];
-    if (binary === undefined) throw new Error('HAFT_BINARY is not set; run scripts/browser');
+    if (binary === undefined) throw new Error('HAFT_BINARY is not set. Run scripts/browser.');
     const directory = mkdtempSync(join(tmpdir(), 'haft-browser-'));
     const child = spawn(binary, ['serve', '--addr', '127.0.0.1:0'], {
       env: {
@@ -77,7 +77,7 @@ export class Haft {
     return new Haft(child, directory, new URL(link).origin, link, token);
   }
 
-  /** Asks the API as the admin does. */
+  /** Calls the API as the admin. */
   async api<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
     const answer = await fetch(this.url + path, {
       method,
@@ -97,9 +97,9 @@ export class Haft {
   }
 }
 
-/** What the first start tells whoever runs it. */
+/** The link and the token that the first start prints. */
 async function printed(child: ChildProcess): Promise<{ link: string; token: string }> {
-  if (child.stdout === null) throw new Error('no output');
+  if (child.stdout === null) throw new Error('The process has no stdout.');
   let text = '';
   for await (const part of child.stdout) {
     text += String(part);
@@ -110,7 +110,7 @@ async function printed(child: ChildProcess): Promise<{ link: string; token: stri
   throw new Error(`haft ended before it was ready: ${text}`);
 }
 
-/** Signs in by the token. How a person does that is what `session.spec.ts` is about. */
+/** Signs in by the token. `session.spec.ts` tests the login of a user. */
 export async function signIn(page: Page, haft: Haft): Promise<void> {
   const answer = await page.request.post(`${haft.url}/api/login`, { data: { token: haft.token } });
   if (!answer.ok()) throw new Error(`cannot sign in: ${answer.status()} ${await answer.text()}`);
@@ -119,7 +119,7 @@ export async function signIn(page: Page, haft: Haft): Promise<void> {
 }
 
 interface Fixtures {
-  /** Variables that this file's Haft is started with; set by `test.use`. */
+  /** Environment variables of this file's server; set by `test.use`. */
   environment: Readonly<Record<string, string>>;
   haft: Haft;
   upstream: Upstream;

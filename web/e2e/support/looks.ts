@@ -1,7 +1,7 @@
-// In which theme, language and width the console is looked at.
+// Combinations of theme, language and width in which the console is tested.
 import { expect, type Page } from '@playwright/test';
 
-import { CHINESE, ENGLISH, type Say } from './moments';
+import { CHINESE, ENGLISH, type Say } from './pageStates';
 
 export interface Look {
   theme: 'light' | 'dark';
@@ -16,7 +16,7 @@ const ALL: readonly Look[] = (['light', 'dark'] as const).flatMap((theme) => (
   (['en', 'zh'] as const).flatMap((language) => [WIDE, NARROW].map((width) => ({ theme, language, width })))
 ));
 
-/** Each theme, language and width once; with `HAFT_LONG` each with each other. */
+/** Each theme, language and width at least once; with `HAFT_LONG` all combinations. */
 export const LOOKS: readonly Look[] = process.env['HAFT_LONG'] === undefined
   ? [{ theme: 'light', language: 'en', width: WIDE }, { theme: 'dark', language: 'zh', width: NARROW }]
   : ALL;
@@ -25,7 +25,7 @@ export const named = ({ theme, language, width }: Look): string => `${theme}, ${
 
 export const sayIn = ({ language }: Look): Say => (language === 'en' ? ENGLISH : CHINESE);
 
-/** From now on the page is seen so; it is one that knows the console already. */
+/** Applies a look to a page that has loaded the console before. */
 export async function dress(page: Page, { theme, language, width }: Look): Promise<void> {
   await page.setViewportSize({ width, height: width === WIDE ? 800 : 844 });
   await page.evaluate(([chosen, spoken]) => {

@@ -1,26 +1,26 @@
-// A model of a test's own: speaks as OpenAI does, streaming, and says what the test tells it to.
+// A fake OpenAI server with streaming, whose responses a test sets.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface Asked {
+export interface ModelRequest {
   model: string;
   messages: { role: string; content: unknown; tool_call_id?: string }[];
   tools?: { function: { name: string } }[];
 }
 
-export interface Reply {
-  /** Said piece by piece; where something is to be waited for, the rest comes after that. */
+export interface ModelReply {
+  /** The response text in pieces; a promise among them delays the rest. */
   text?: string | readonly (string | Promise<unknown>)[];
   reasoning?: string;
   calls?: readonly { name: string; arguments: unknown }[];
-  /** Refused with this status, in these words. */
+  /** Refuses the request with this status and message. */
   refused?: { status: number; message: string };
 }
 
 export class Model {
-  readonly asked: Asked[] = [];
-  /** What the next questions are answered; the last one stays. */
-  replies: Reply[] = [{ text: 'Hello.' }];
+  readonly requests: ModelRequest[] = [];
+  /** Responses to the next requests. The last response is repeated. */
+  replies: ModelReply[] = [{ text: 'Hello.' }];
   private calls = 0;
 
   private constructor(private readonly server: Server, readonly url: string) {}
@@ -41,13 +41,13 @@ export class Model {
     }
     let body = '';
     for await (const part of request) body += String(part);
-    this.asked.push(JSON.parse(body) as Asked);
+    this.requests.push(JSON.parse(body) as ModelRequest);
     const next = this.replies.length > 1 ? this.replies.shift() : this.replies[0];
     if (next?.refused !== undefined) json(response, next.refused.status, { error: { message: next.refused.message } });
     else await this.stream(response, next ?? {});
   }
 
-  private async stream(response: ServerResponse, { text = [], reasoning, calls = [] }: Reply): Promise<void> {
+  private async stream(response: ServerResponse, { text = [], reasoning, calls = [] }: ModelReply): Promise<void> {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const tell = (choices: unknown[], more: object = {}) => response.write(
       `data: ${JSON.stringify({ id: 'answer', object: 'chat.completion.chunk', created: 0, model: 'small', choices, ...more })}\n\n`,
@@ -79,7 +79,7 @@ function json(response: ServerResponse, status: number, body: unknown): void {
   response.end(JSON.stringify(body));
 }
 
-/** Something to wait for, and the way to end the waiting. */
+/** A promise, and the function that resolves it. */
 export function gate(): { wait: Promise<void>; open: () => void } {
   let open = () => {};
   const wait = new Promise<void>((done) => (open = done));

@@ -1,7 +1,7 @@
-// Every page of the console, by its name in pictures and its address.
-import type { Furnished } from './furnished';
+// Every page of the console: name in screenshots and address.
+import type { SampleData } from './sampleData';
 
-export function pages(made: Furnished): [name: string, path: string][] {
+export function pages(made: SampleData): [name: string, path: string][] {
   return [
     ['overview', '/'],
     ['chat', '/chat'],

@@ -1,4 +1,4 @@
-// Other users of a test's Haft, each in a browser context of their own.
+// Other users of the tested server, each in a separate browser context.
 import type { Browser, Page } from '@playwright/test';
 
 import { expect, type Haft } from './haft';
@@ -16,7 +16,7 @@ export async function arrive(browser: Browser, haft: Haft, name: string, passwor
   return page;
 }
 
-/** Changes to another space by the menu of spaces. */
+/** Switches to another space by the menu of spaces. */
 export async function enter(page: Page, from: string, space: string): Promise<void> {
   await page.getByRole('button', { name: from, exact: true }).click();
   await page.getByRole('menuitemradio', { name: space }).click();

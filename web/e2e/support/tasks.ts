@@ -1,4 +1,4 @@
-// Tasks that stand in several ways, two of them waiting for a person, and links to decide on some.
+// Tasks of several statuses, two of them waiting for approval, with approval links for some.
 import type { Haft, Upstream } from './haft';
 
 interface Task {
@@ -6,9 +6,9 @@ interface Task {
 }
 
 export interface MadeTasks {
-  /** The id of the one nobody knows the outcome of. */
+  /** The id of the task whose result is unknown. */
   unknown: string;
-  /** Where links lead: to a call that waits, and to one that somebody decided on. */
+  /** Approval links of a waiting and of a decided call. */
   links: { waiting: string; decided: string };
 }
 
@@ -29,33 +29,33 @@ export async function makeTasks(haft: Haft, upstream: Upstream): Promise<MadeTas
   return { unknown, links: { waiting, decided } };
 }
 
-/** The path of a link to decide on a call, once somebody is asked about it. */
+/** The path of an approval link for a task, once its approval is requested. */
 async function linkTo(haft: Haft, id: string): Promise<string> {
   await until(() => haft.api('GET', `/api/approvals/${id}`).then(() => true, () => false));
   const { url } = await haft.api<{ url: string }>('POST', `/api/approvals/${id}/link`);
   return url.slice(haft.url.length);
 }
 
-/** One that is cancelled after it was sent, before it was answered. */
+/** A task that is cancelled after its request was sent, and before the response. */
 async function unknownTask(haft: Haft, upstream: Upstream, take: () => Promise<string>): Promise<string> {
-  const { answers } = upstream;
-  const [last] = answers.slice(-1);
-  const seen = upstream.seen.length;
-  let answer = () => {};
-  upstream.answers = [{ status: 200, body: {}, after: new Promise<void>((done) => (answer = done)) }];
+  const { responses } = upstream;
+  const [last] = responses.slice(-1);
+  const count = upstream.requests.length;
+  let respond = () => {};
+  upstream.responses = [{ status: 200, body: {}, after: new Promise<void>((done) => (respond = done)) }];
   const id = await take();
-  await until(() => upstream.seen.slice(seen).some(({ url }) => url === '/tickets'));
+  await until(() => upstream.requests.slice(count).some(({ url }) => url === '/tickets'));
   await haft.api('POST', `/api/tasks/${id}/cancel`);
   await until(async () => (await haft.api<{ status: string }>('GET', `/api/tasks/${id}`)).status === 'unknown');
-  upstream.answers = last === undefined ? [] : [last];
-  answer();
+  upstream.responses = last === undefined ? [] : [last];
+  respond();
   return id;
 }
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + 20_000;
   while (!(await isSo())) {
-    if (Date.now() > end) throw new Error('it never came to that');
+    if (Date.now() > end) throw new Error('Timeout: the expected state was not reached.');
     await new Promise((done) => setTimeout(done, 50));
   }
 }
@@ -63,7 +63,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 const PAY = (url: string) => ({
   name: 'pay',
   title: { en: 'Pay', zh: '付款' },
-  description: 'Pays somebody. Use it once the customer has agreed to the amount.',
+  description: 'Makes a payment. Use it once the customer has agreed to the amount.',
   category: 'shop',
   type: 'http',
   policy: 'ask',
@@ -75,7 +75,7 @@ const PAY = (url: string) => ({
     properties: {
       amount: { type: 'number', minimum: 0, maximum: 1000, description: 'In euros.' },
       to: { type: 'object', required: ['name'], properties: { name: { type: 'string' }, country: { type: 'string', enum: ['NO', 'US', 'CN'] } } },
-      note: { type: 'string', description: 'What the receiver reads.' },
+      note: { type: 'string', description: 'Text for the receiver.' },
     },
   },
 });

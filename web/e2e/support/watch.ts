@@ -1,7 +1,7 @@
-// Hears what a page does that it must not: what the policy refuses, errors, and requests to anybody else.
+// Records forbidden behavior of a page: policy violations, errors, and requests to other origins.
 import type { Page } from '@playwright/test';
 
-/** Collects what the browser refused, what went wrong in the page, and who else was asked. */
+/** Collects policy violations, page errors, and requests to other origins. */
 export async function watch(page: Page, origin: string): Promise<{ found: string[]; at: (name: string) => void }> {
   const found: string[] = [];
   let now = 'login';
@@ -15,7 +15,7 @@ export async function watch(page: Page, origin: string): Promise<{ found: string
   });
   page.on('pageerror', (error) => note(error.message));
   page.on('console', (message) => {
-    // A call that is meant to fail is told by the browser, too.
+    // The browser also logs a failed request that the test expects.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) note(message.text());
   });
   page.on('request', (request) => {

@@ -1,18 +1,18 @@
-// The tools of an agent as pure data: choosing, ordering, giving values, and the way to and from the API.
+// Tool bindings of an agent as pure data: selection, order, values, and conversion from and to the API.
 import { expect, test } from '@playwright/test';
 
 import type { Schemas } from '@/api/client';
 import { argumentsOf, unknownArgument, withoutArguments } from '@/features/agents/arguments';
 import {
-  add, type BoundList, change, decide, fromApi, give, modeOf, moveTo, namesOf, newBound, pathOf, remove, shift, toApi, unfinished,
+  add, type BindingDraftList, change, setMode, fromApi, setValue, modeOf, moveTo, namesOf, newBinding, pathOf, remove, moveBy, toApi, incompleteArguments,
 } from '@/features/agents/bindings';
-import { draftOf, faultAt, faultsOf, faultsOfTool, inputOf, isSame, newDraft, unfinishedFaults } from '@/features/agents/draft';
+import { draftOf, faultAt, faultsOf, faultsOfTool, incompleteFaults, inputOf, isSame, newDraft } from '@/features/agents/draft';
 
-const three = (): BoundList => add([], ['a', 'b', 'c'].map((id) => ({ id, name: id })));
-const order = (list: BoundList) => list.map((bound) => bound.toolId).join('');
+const three = (): BindingDraftList => add([], ['a', 'b', 'c'].map((id) => ({ id, name: id })));
+const order = (list: BindingDraftList) => list.map((binding) => binding.toolId).join('');
 const set = (...ids: string[]) => new Set(ids);
 
-test('a tool is added once, at the end, and taken away by its id', () => {
+test('a tool is added once, at the end, and removed by its id', () => {
   const list = change(three(), 'b', { isEnabled: false });
   const more = add(list, [{ id: 'b', name: 'b' }, { id: 'd', name: 'd' }]);
   expect(order(more)).toBe('abcd');
@@ -28,36 +28,36 @@ test('tools are moved before or after another, several in their order', () => {
   expect(order(moveTo(three(), set('a'), 'gone', 'after'))).toBe('abc');
 });
 
-test('one place up or down stops at the ends', () => {
-  expect(order(shift(three(), 'b', -1))).toBe('bac');
-  expect(order(shift(three(), 'b', 1))).toBe('acb');
-  expect(order(shift(three(), 'a', -1))).toBe('abc');
-  expect(order(shift(three(), 'c', 1))).toBe('abc');
-  expect(order(shift(three(), 'zz', 1))).toBe('abc');
+test('moving one position up or down stops at the ends', () => {
+  expect(order(moveBy(three(), 'b', -1))).toBe('bac');
+  expect(order(moveBy(three(), 'b', 1))).toBe('acb');
+  expect(order(moveBy(three(), 'a', -1))).toBe('abc');
+  expect(order(moveBy(three(), 'c', 1))).toBe('abc');
+  expect(order(moveBy(three(), 'zz', 1))).toBe('abc');
 });
 
-test('an argument is the model’s, has a default, or is fixed; the value stays when the mode changes', () => {
-  let bound = newBound('t', 't');
-  expect(give(bound, 'x', 1)).toBe(bound);
-  bound = decide(bound, 'x', 'default', 5);
-  expect(bound.given).toEqual({ x: { mode: 'default', value: 5 } });
-  bound = decide(give(bound, 'x', 7), 'x', 'fixed', 5);
-  expect(bound.given).toEqual({ x: { mode: 'fixed', value: 7 } });
-  expect(pathOf(bound, 'x')).toBe('toolConfig.$fixed.x');
-  expect(namesOf(bound, 'fixed')).toEqual(['x']);
-  bound = decide(bound, 'x', 'model');
-  expect(modeOf(bound, 'x')).toBe('model');
-  expect(bound.given).toEqual({});
+test('an argument is free, has a default, or is fixed, and keeps its value when the mode changes', () => {
+  let binding = newBinding('t', 't');
+  expect(setValue(binding, 'x', 1)).toBe(binding);
+  binding = setMode(binding, 'x', 'default', 5);
+  expect(binding.values).toEqual({ x: { mode: 'default', value: 5 } });
+  binding = setMode(setValue(binding, 'x', 7), 'x', 'fixed', 5);
+  expect(binding.values).toEqual({ x: { mode: 'fixed', value: 7 } });
+  expect(pathOf(binding, 'x')).toBe('toolConfig.$fixed.x');
+  expect(namesOf(binding, 'fixed')).toEqual(['x']);
+  binding = setMode(binding, 'x', 'model');
+  expect(modeOf(binding, 'x')).toBe('model');
+  expect(binding.values).toEqual({});
 });
 
-test('what is empty or not JSON yet is not finished', () => {
-  let bound = decide(decide(newBound('t', 't'), 'x', 'fixed'), 'y', 'default', false);
-  expect(unfinished(bound)).toEqual(['x']);
-  bound = give(bound, 'x', undefined, '{"a":');
-  expect(unfinished(bound)).toEqual(['x']);
-  bound = give(bound, 'x', { a: 1 });
-  expect(unfinished(bound)).toEqual([]);
-  expect(unfinished(decide(newBound('t', 't'), 'n', 'fixed', null))).toEqual([]);
+test('an empty value or invalid JSON is incomplete', () => {
+  let binding = setMode(setMode(newBinding('t', 't'), 'x', 'fixed'), 'y', 'default', false);
+  expect(incompleteArguments(binding)).toEqual(['x']);
+  binding = setValue(binding, 'x', undefined, '{"a":');
+  expect(incompleteArguments(binding)).toEqual(['x']);
+  binding = setValue(binding, 'x', { a: 1 });
+  expect(incompleteArguments(binding)).toEqual([]);
+  expect(incompleteArguments(setMode(newBinding('t', 't'), 'n', 'fixed', null))).toEqual([]);
 });
 
 const toolConfig: Record<string, unknown> = { maxResults: 10, $fixed: { provider: 'brave' } };
@@ -67,21 +67,21 @@ const stored: Schemas['Binding'] = {
   overrides: { timeout: 5000, async: null },
 };
 
-test('a binding comes from the API and goes back as it was', () => {
-  const bound = fromApi(stored, 'web_search');
-  expect(bound.given).toEqual({ maxResults: { mode: 'default', value: 10 }, provider: { mode: 'fixed', value: 'brave' } });
-  expect(toApi([newBound('a', 'a'), bound])[1]).toEqual({
+test('a binding is unchanged after a round trip', () => {
+  const binding = fromApi(stored, 'web_search');
+  expect(binding.values).toEqual({ maxResults: { mode: 'default', value: 10 }, provider: { mode: 'fixed', value: 'brave' } });
+  expect(toApi([newBinding('a', 'a'), binding])[1]).toEqual({
     toolId: 'web_search', pinnedVersion: 2, policy: 'ask', askWhen: 'count > 3', sortOrder: 1, isEnabled: false,
     toolConfig: { maxResults: 10, $fixed: { provider: 'brave' } }, overrides: { timeout: 5000 },
   });
-  expect(toApi([newBound('a', 'a')])[0]?.toolConfig).toEqual({});
+  expect(toApi([newBinding('a', 'a')])[0]?.toolConfig).toEqual({});
 });
 
-test('names that mean something to the language are arguments like others', () => {
-  const bound = decide(decide(newBound('t', 't'), '__proto__', 'fixed', 1), 'constructor', 'default', 2);
-  expect(Object.keys(bound.given)).toEqual(['__proto__', 'constructor']);
-  expect(JSON.stringify(toApi([bound])[0]?.toolConfig)).toBe('{"constructor":2,"$fixed":{"__proto__":1}}');
-  expect(modeOf(newBound('t', 't'), 'constructor')).toBe('model');
+test('property names of the language are ordinary arguments', () => {
+  const binding = setMode(setMode(newBinding('t', 't'), '__proto__', 'fixed', 1), 'constructor', 'default', 2);
+  expect(Object.keys(binding.values)).toEqual(['__proto__', 'constructor']);
+  expect(JSON.stringify(toApi([binding])[0]?.toolConfig)).toBe('{"constructor":2,"$fixed":{"__proto__":1}}');
+  expect(modeOf(newBinding('t', 't'), 'constructor')).toBe('model');
 });
 
 test('arguments are read from a plain schema', () => {
@@ -109,7 +109,7 @@ const forms = {
   ],
 };
 
-test('arguments of all forms of a tool are found, and required where every form asks for them', () => {
+test('arguments of all variants are found, and required if all variants require them', () => {
   const found = argumentsOf(forms).arguments;
   expect(found.map((one) => one.name)).toEqual(['operation', 'zone', 'amount']);
   expect(found[0]).toMatchObject({ kind: 'choice', options: ['now', 'add'], isRequired: true });
@@ -119,7 +119,7 @@ test('arguments of all forms of a tool are found, and required where every form 
   expect(unknownArgument('old')).toMatchObject({ kind: 'json', isUnknown: true });
 });
 
-test('the model does not see what is fixed, in no form', () => {
+test('fixed arguments are hidden from the model in every variant', () => {
   expect(withoutArguments(forms, ['operation'])).toEqual({
     type: 'object',
     oneOf: [
@@ -130,7 +130,7 @@ test('the model does not see what is fixed, in no form', () => {
   expect(forms.oneOf[0]?.required).toEqual(['operation']);
 });
 
-test('an agent comes from the API and goes back whole, in its order', () => {
+test('an agent is unchanged after a round trip, in its order', () => {
   const config = { ...newDraft().config, maxSteps: 8, maxCalls: 128, maxSeconds: 1800, maxTotalTokens: 2_000_000 };
   const agent: Schemas['Agent'] = {
     id: '1', spaceId: '1', ownerId: null, name: 'guide', category: null, description: 'd', systemPrompt: 'p', isActive: true,
@@ -143,10 +143,10 @@ test('an agent comes from the API and goes back whole, in its order', () => {
   expect(input).toMatchObject({ name: 'guide', category: null, config: { model: null, maxSteps: 16 } });
   expect(input.bindings?.map((binding) => binding.toolId)).toEqual(['calculator', 'web_search']);
   expect(isSame(draft, draftOf(agent, new Map([['calculator', 'calculator']])))).toBe(true);
-  expect(isSame(draft, { ...draft, tools: shift(draft.tools, 'calculator', 1) })).toBe(false);
+  expect(isSame(draft, { ...draft, tools: moveBy(draft.tools, 'calculator', 1) })).toBe(false);
 });
 
-test('what is wrong is told at the tool it belongs to, wherever that was moved', () => {
+test('an error belongs to its tool, also after the tool was moved', () => {
   const faults = faultsOf(
     [
       { path: 'name', message: 'taken' },
@@ -160,6 +160,6 @@ test('what is wrong is told at the tool it belongs to, wherever that was moved',
   expect(faultsOfTool(faults, 'b')).toEqual({ 'toolConfig.$fixed.x': 'no such argument', 'overrides.timeout': 'too small' });
   expect(faultAt(faultsOfTool(faults, 'b'), 'toolConfig')).toBe('no such argument');
   expect(faults['bindings.7.toolId']).toBe('nowhere');
-  const begun = { ...newDraft(), tools: [decide(newBound('a', 'a'), 'x', 'fixed')] };
-  expect(unfinishedFaults(begun, 'missing')).toEqual({ 'bindings.a.toolConfig.$fixed.x': 'missing' });
+  const begun = { ...newDraft(), tools: [setMode(newBinding('a', 'a'), 'x', 'fixed')] };
+  expect(incompleteFaults(begun, 'missing')).toEqual({ 'bindings.a.toolConfig.$fixed.x': 'missing' });
 });

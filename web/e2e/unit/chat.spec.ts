@@ -1,33 +1,33 @@
-// Parts of the chat that need no page: keys, pictures, links to the log, and a conversation that is gone.
+// Parts of the chat that need no page: keys, pictures, links to the call log, and deleted conversations.
 import { expect, test } from '@playwright/test';
 
-import { wordsOf } from '../../src/api/client';
+import { errorText } from '../../src/api/client';
 import { failureOf } from '../../src/app/failure';
 import { artifactOf } from '../../src/components/picture/artifact';
-import { meaningOf } from '../../src/features/chat/enter';
+import { keyAction } from '../../src/features/chat/enter';
 import { follow } from '../../src/features/chat/follow';
 import { addImages } from '../../src/features/chat/images';
-import { isOnRecord } from '../../src/features/chat/record';
+import { isLogged } from '../../src/features/chat/record';
 import type { Result } from '../../src/features/chat/wire';
 
 const key = (name: string, more: object = {}) => ({ key: name, shiftKey: false, ctrlKey: false, metaKey: false, isComposing: false, keyCode: 13, ...more });
 
-test('Enter sends where there are keys, and never what is still put together', () => {
-  expect(meaningOf(key('Enter'), true)).toBe('send');
-  expect(meaningOf(key('Enter', { shiftKey: true }), true)).toBeUndefined();
-  expect(meaningOf(key('Enter', { isComposing: true }), true)).toBeUndefined();
-  // Safari has ended the composition by then.
-  expect(meaningOf(key('Enter', { keyCode: 229 }), true)).toBeUndefined();
-  expect(meaningOf(key('Escape', { keyCode: 27 }), true)).toBe('leave');
-  expect(meaningOf(key('Escape', { keyCode: 229 }), true)).toBeUndefined();
-  expect(meaningOf(key('a'), true)).toBeUndefined();
-  // On glass.
-  expect(meaningOf(key('Enter'), false)).toBeUndefined();
-  expect(meaningOf(key('Enter', { ctrlKey: true }), false)).toBe('send');
-  expect(meaningOf(key('Enter', { metaKey: true }), false)).toBe('send');
+test('Enter sends with a keyboard, and never during a composition', () => {
+  expect(keyAction(key('Enter'), true)).toBe('send');
+  expect(keyAction(key('Enter', { shiftKey: true }), true)).toBeUndefined();
+  expect(keyAction(key('Enter', { isComposing: true }), true)).toBeUndefined();
+  // By then Safari has ended the composition.
+  expect(keyAction(key('Enter', { keyCode: 229 }), true)).toBeUndefined();
+  expect(keyAction(key('Escape', { keyCode: 27 }), true)).toBe('leave');
+  expect(keyAction(key('Escape', { keyCode: 229 }), true)).toBeUndefined();
+  expect(keyAction(key('a'), true)).toBeUndefined();
+  // On a touch screen.
+  expect(keyAction(key('Enter'), false)).toBeUndefined();
+  expect(keyAction(key('Enter', { ctrlKey: true }), false)).toBe('send');
+  expect(keyAction(key('Enter', { metaKey: true }), false)).toBe('send');
 });
 
-test('a picture that cannot be read is told, and the others are added', async () => {
+test('an unreadable picture is reported, and the others are added', async () => {
   const file = (name: string, type = 'image/png') => new File(['x'], name, { type });
   const read = ({ name }: { name?: string }) => (name === 'gone.png' ? Promise.reject(new Error('gone')) : Promise.resolve(`data:${name}`));
   const { urls, refused } = await addImages([file('a.png'), file('gone.png'), file('b.txt', 'text/plain'), file('a.png')], 0, read as (file: Blob) => Promise<string>);
@@ -41,22 +41,22 @@ const bad = (kind: string, more: object = {}): Result => (
   { success: false, error: { kind, message: '', retryable: false, details: {} }, ...came, attempts: 0, ...more } as Result
 );
 
-test('only calls that were made lead to the log', () => {
+test('only calls that were made link to the call log', () => {
   const called = { name: 'weather', arguments: { city: 'Oslo' } };
   for (const result of [good(), good({ attempts: 0, cached: true }), bad('Validation'), bad('Denied'), bad('CircuitOpen'), bad('NotFound', { attempts: 1 }), bad('Overloaded', { executionTime: 9 })]) {
-    expect(isOnRecord(called, result), JSON.stringify(result)).toBe(true);
+    expect(isLogged(called, result), JSON.stringify(result)).toBe(true);
   }
-  for (const kind of ['NotFound', 'BudgetExceeded', 'Overloaded', 'Unavailable', 'Cancelled']) expect(isOnRecord(called, bad(kind)), kind).toBe(false);
-  expect(isOnRecord({ ...called, taskId: 't' }, bad('Cancelled'))).toBe(true);
-  expect(isOnRecord({ name: 'weather', arguments: '{"city": ' }, bad('Validation'))).toBe(false);
+  for (const kind of ['NotFound', 'BudgetExceeded', 'Overloaded', 'Unavailable', 'Cancelled']) expect(isLogged(called, bad(kind)), kind).toBe(false);
+  expect(isLogged({ ...called, taskId: 't' }, bad('Cancelled'))).toBe(true);
+  expect(isLogged({ name: 'weather', arguments: '{"city": ' }, bad('Validation'))).toBe(false);
   for (const name of ['find_tools', 'read_result', 'task_result']) {
-    expect(isOnRecord({ name, arguments: {} }, good()), name).toBe(false);
-    // A tool of somebody's own may be called that.
-    expect(isOnRecord({ name, arguments: {} }, good({ executionTime: 3 })), name).toBe(true);
+    expect(isLogged({ name, arguments: {} }, good()), name).toBe(false);
+    // A custom tool may have the name of a built-in one.
+    expect(isLogged({ name, arguments: {} }, good({ executionTime: 3 })), name).toBe(true);
   }
 });
 
-test('a file of this server is known by its name or its address, and nothing else is asked for', () => {
+test('an artifact is recognized by its reference or its address, and no other address is requested', () => {
   const here = 'https://haft.example';
   const id = '0190b5a0-7c1d';
   expect(artifactOf(`artifact://${id}`, here)).toEqual({ id, sig: undefined });
@@ -68,10 +68,10 @@ test('a file of this server is known by its name or its address, and nothing els
   ]) expect(artifactOf(other, here), other).toBeUndefined();
 });
 
-test('a server that nobody reaches is told in our words, in both languages', () => {
+test('an unreachable server is reported in the console\'s language', () => {
   const said = (language: string, error: unknown) => {
     Object.assign(globalThis, { document: { documentElement: { lang: language } } });
-    return wordsOf(error);
+    return errorText(error);
   };
   for (const message of ['Failed to fetch', 'NetworkError when attempting to fetch resource.', 'Load failed', 'network error']) {
     expect(said('en', new TypeError(message)), message).toBe('The server does not answer. Try again in a moment.');
@@ -84,7 +84,7 @@ test('a server that nobody reaches is told in our words, in both languages', () 
   expect(said('en', new Error('no such tool'))).toBe('no such tool');
 });
 
-test('a conversation that is gone is asked about, and not followed any more', async () => {
+test('a deleted conversation is checked, and no longer followed', async () => {
   const before = globalThis.fetch;
   const said: string[] = [];
   let asked = 0;
@@ -95,13 +95,13 @@ test('a conversation that is gone is asked about, and not followed any more', as
   };
   try {
     const leave = follow('c', {
-      after: undefined, onEvents: () => undefined, onState: (isHeard) => said.push(`heard ${isHeard}`),
+      after: undefined, onEvents: () => undefined, onState: (isConnected) => said.push(`connected ${isConnected}`),
       isGone: () => {
         said.push('gone?');
         return Promise.resolve(said.length > 2);
       },
     });
-    await expect.poll(() => said).toEqual(['gone?', 'heard false', 'gone?']);
+    await expect.poll(() => said).toEqual(['gone?', 'connected false', 'gone?']);
     await new Promise((done) => setTimeout(done, 1500));
     leave();
     expect(asked).toBe(2);

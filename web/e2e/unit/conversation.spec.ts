@@ -1,8 +1,8 @@
-// A conversation out of its events: in order, told again, told twice, and brought together with what was read.
+// The state of a conversation from its events: in order, replayed, repeated, and merged with a loaded one.
 import { expect, test } from '@playwright/test';
 
-import { after, isChatEvent, isHeardOf, SENT, takenBack, untold, withSent } from '../../src/features/chat/conversation';
-import { merged } from '../../src/features/chat/merge';
+import { applyEvent, finalText, hasMessage, isChatEvent, revertSent, SENT, withSent } from '../../src/features/chat/conversation';
+import { mergeConversation } from '../../src/features/chat/merge';
 import type { ChatEvent, Conversation, Turn } from '../../src/features/chat/wire';
 
 const start = (turn: number, more: object = {}): ChatEvent => ({
@@ -15,15 +15,15 @@ const result = (turn: number, callId: string, data: unknown): ChatEvent => ({
 });
 const called = (turn: number, callId: string): ChatEvent => ({ type: 'tool.call', turn, step: 1, callId, name: 'weather', arguments: { city: callId } });
 
-const play = (events: readonly ChatEvent[], turns: readonly Turn[] = []): readonly Turn[] => events.reduce(after, turns);
+const play = (events: readonly ChatEvent[], turns: readonly Turn[] = []): readonly Turn[] => events.reduce(applyEvent, turns);
 const textOf = (turns: readonly Turn[]) => turns.map(({ steps }) => steps.map((step) => step.text).join('|'));
 const statuses = (turns: readonly Turn[]) => turns.flatMap(({ steps }) => steps.flatMap(({ calls }) => calls.map(({ status }) => status)));
 
-const talk = (turns: readonly Turn[]): Conversation => ({
+const conversation = (turns: readonly Turn[]): Conversation => ({
   id: 'c', title: 't', agentId: null, agentName: null, status: 'idle', createdAt: '', updatedAt: '', pending: [], turns,
 });
 
-test('words and calls of several steps come to one turn', () => {
+test('text and calls of several steps form one turn', () => {
   const turns = play([
     start(1), text(1, 1, 'I '), text(1, 1, 'look.'), called(1, 'a'), called(1, 'b'), result(1, 'b', 2), text(1, 2, 'Two.'),
     { type: 'message.done', turn: 1, message: { role: 'assistant', content: 'Two.' } }, { type: 'usage', turn: 1, input: 3, output: 1 }, done(1),
@@ -33,17 +33,17 @@ test('words and calls of several steps come to one turn', () => {
   expect(turns[0]).toMatchObject({ finishReason: 'stop', usage: { input: 3, output: 1 }, message: { content: 'Two.' } });
 });
 
-test('last words that no step has are told behind them', () => {
+test('a final text that is in no step follows the steps', () => {
   const spoken = (content: string): ChatEvent => ({ type: 'message.done', turn: 1, message: { role: 'assistant', content } });
-  const rest = (...events: ChatEvent[]) => play([start(1), ...events]).map(untold);
+  const rest = (...events: ChatEvent[]) => play([start(1), ...events]).map(finalText);
   expect(rest(text(1, 1, 'Dry.'), spoken('Dry.'), done(1))).toEqual(['']);
   expect(rest(text(1, 1, 'I look.'), called(1, 'stop'), result(1, 'stop', 1), spoken('Enough.'), done(1))).toEqual(['Enough.']);
   const stopped: Turn = { turn: 1, input: [], steps: [], message: { role: 'assistant', content: 'It is' }, finishReason: 'cancelled', startedAt: '' };
-  expect(untold(stopped)).toBe('It is');
-  expect(untold({ ...stopped, message: null })).toBe('');
+  expect(finalText(stopped)).toBe('It is');
+  expect(finalText({ ...stopped, message: null })).toBe('');
 });
 
-test('what is taken back counts no more', () => {
+test('a reset turn loses its content', () => {
   const once = [start(1), text(1, 1, 'Wrong'), called(1, 'a')];
   expect(textOf(play([...once, { type: 'message.reset', turn: 1, step: 1 }, text(1, 1, 'Right')]))).toEqual(['Right']);
   expect(textOf(play([...once, { type: 'turn.reset', turn: 1 }, text(1, 1, 'Again')]))).toEqual(['Again']);
@@ -51,12 +51,12 @@ test('what is taken back counts no more', () => {
   expect(statuses(play([...once, called(1, 'a'), result(1, 'a', 1), result(1, 'a', 1)]))).toEqual(['done']);
 });
 
-test('a turn that replaces others is the last one', () => {
+test('a replacing turn is the last one', () => {
   const three = [1, 2, 3].flatMap((turn) => [start(turn), text(turn, 1, `answer ${turn}`), done(turn)]);
   expect(textOf(play([...three, start(4, { replaces: 2 }), text(4, 1, 'otherwise')]))).toEqual(['answer 1', 'otherwise']);
 });
 
-test('what comes in later settles the call that waited for it', () => {
+test('the result of a task completes the call that waited for it', () => {
   const waits: ChatEvent = { type: 'tool.pending', turn: 1, step: 1, callId: 'a', name: 'weather', taskId: 't', reason: 'async' };
   const before = play([start(1), called(1, 'a'), waits, text(1, 2, 'Later.'), done(1)]);
   expect(statuses(before)).toEqual(['pending']);
@@ -64,14 +64,14 @@ test('what comes in later settles the call that waited for it', () => {
   expect(statuses(play([start(2, { input: [came] })], before))).toEqual(['done']);
 });
 
-test('turns that an event does not touch stay the same objects', () => {
+test('turns that an event does not change stay the same objects', () => {
   const turns = play([start(1), text(1, 1, 'One'), done(1), start(2), text(2, 1, 'Two')]);
-  const next = after(turns, text(2, 1, '!'));
+  const next = applyEvent(turns, text(2, 1, '!'));
   expect(next[0]).toBe(turns[0]);
   expect(next[1]).not.toBe(turns[1]);
 });
 
-test('what was sent is shown until the server tells of it', () => {
+test('a sent message is shown until the server announces it', () => {
   const turns = play([start(1), text(1, 1, 'One'), done(1)]);
   const sent = withSent(turns, [{ role: 'user', content: 'More' }]);
   expect(sent.map(({ turn }) => turn)).toEqual([1, SENT]);
@@ -79,35 +79,35 @@ test('what was sent is shown until the server tells of it', () => {
   expect(withSent(turns, [], 1).map(({ turn }) => turn)).toEqual([SENT]);
 });
 
-test('what was refused goes alone: what it was to replace is back, what was heard meanwhile stays', () => {
+test('a refused message is removed, the replaced turns are restored, and later events are kept', () => {
   const before = play([start(1), text(1, 1, 'One'), done(1), start(2), text(2, 1, 'Two'), done(2)]);
   const meanwhile = [start(3), text(3, 1, 'Three')];
   const again = withSent(before, [{ role: 'user', content: 'Hello' }], 2);
-  expect(textOf(takenBack(again, before, 2))).toEqual(['One', 'Two']);
-  expect(textOf(takenBack(play(meanwhile, again), before, 2))).toEqual(['One', 'Two', 'Three']);
+  expect(textOf(revertSent(again, before, 2))).toEqual(['One', 'Two']);
+  expect(textOf(revertSent(play(meanwhile, again), before, 2))).toEqual(['One', 'Two', 'Three']);
   const more = withSent(before, [{ role: 'user', content: 'More' }]);
-  expect(textOf(takenBack(more, before))).toEqual(['One', 'Two']);
-  expect(textOf(takenBack(play(meanwhile, more), before))).toEqual(['One', 'Two', 'Three']);
-  // Somebody else said it otherwise: what is gone by that stays gone.
-  expect(textOf(takenBack(play([start(3, { replaces: 2 })], more), before))).toEqual(['One', '']);
+  expect(textOf(revertSent(more, before))).toEqual(['One', 'Two']);
+  expect(textOf(revertSent(play(meanwhile, more), before))).toEqual(['One', 'Two', 'Three']);
+  // Another client replaced the message: the removed turn is not restored.
+  expect(textOf(revertSent(play([start(3, { replaces: 2 })], more), before))).toEqual(['One', '']);
 });
 
-test('a message is known by its id once its turn is told of', () => {
-  expect(isHeardOf(play([start(1)]), 'm1')).toBe(true);
-  expect(isHeardOf(play([start(1)]), 'm2')).toBe(false);
+test('a message is found by its id once its turn is announced', () => {
+  expect(hasMessage(play([start(1)]), 'm1')).toBe(true);
+  expect(hasMessage(play([start(1)]), 'm2')).toBe(false);
 });
 
-test('what is read anew does not undo what was heard since', () => {
+test('a reload does not undo events received since', () => {
   const heard = play([start(1), text(1, 1, 'One'), done(1), start(2), text(2, 1, 'Two and more')]);
   const read = play([start(1), text(1, 1, 'One'), done(1), start(2)]);
-  expect(textOf(merged(talk(heard), talk(read)).turns)).toEqual(['One', 'Two and more']);
-  expect(textOf(merged(talk(read), talk([...read.slice(0, 1), ...play([start(2), text(2, 1, 'Two'), done(2)])])).turns)).toEqual(['One', 'Two']);
+  expect(textOf(mergeConversation(conversation(heard), conversation(read)).turns)).toEqual(['One', 'Two and more']);
+  expect(textOf(mergeConversation(conversation(read), conversation([...read.slice(0, 1), ...play([start(2), text(2, 1, 'Two'), done(2)])])).turns)).toEqual(['One', 'Two']);
   const sent = withSent([], [{ role: 'user', content: 'Hello', messageId: 'm1' }]);
-  expect(merged(talk(sent), talk([])).turns.map(({ turn }) => turn)).toEqual([SENT]);
-  expect(merged(talk(sent), talk(play([start(1)]))).turns.map(({ turn }) => turn)).toEqual([1]);
+  expect(mergeConversation(conversation(sent), conversation([])).turns.map(({ turn }) => turn)).toEqual([SENT]);
+  expect(mergeConversation(conversation(sent), conversation(play([start(1)]))).turns.map(({ turn }) => turn)).toEqual([1]);
 });
 
-test('events that nobody knows yet are left out', () => {
+test('unknown events are ignored', () => {
   expect(isChatEvent({ type: 'tool.dreamt', turn: 1 })).toBe(false);
   expect(isChatEvent({ type: 'warning' })).toBe(false);
   expect(isChatEvent({ type: 'warning', turn: 1 })).toBe(true);

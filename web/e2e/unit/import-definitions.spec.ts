@@ -1,7 +1,7 @@
-// Documents of definitions in the import: every list of an export is read, picked from, and reported.
+// Import of definitions: every list of an export is parsed, selectable, and reported.
 import { expect, test } from '@playwright/test';
 
-import { foundIn, leftOut, pick, readDefinitions } from '../../src/features/tools/import/definitions';
+import { foundIn, pick, readDefinitions, skippedProviders } from '../../src/features/tools/import/definitions';
 import { kindOf } from '../../src/features/tools/import/sources';
 
 const EXPORT = {
@@ -14,11 +14,11 @@ const EXPORT = {
 };
 const EMPTY = { tools: [], agents: [], providers: [], alerts: [], secrets: [], notes: [] };
 
-test('every list of an export is read', () => {
+test('every list of an export is parsed', () => {
   expect(readDefinitions(JSON.stringify(EXPORT))).toEqual(EXPORT);
 });
 
-test('a document with one list is not taken for a tool', () => {
+test('a document with one list is not mistaken for a tool', () => {
   for (const list of ['tools', 'agents', 'providers', 'alerts'] as const) {
     const text = JSON.stringify({ [list]: EXPORT[list] });
     expect(readDefinitions(text), list).toEqual({ ...EMPTY, [list]: EXPORT[list] });
@@ -26,13 +26,13 @@ test('a document with one list is not taken for a tool', () => {
   }
 });
 
-test('a single tool and a list of tools are read as tools', () => {
+test('a single tool and a list of tools are parsed as tools', () => {
   const [tool] = EXPORT.tools;
   for (const given of [tool, [tool]]) expect(readDefinitions(JSON.stringify(given))).toEqual({ ...EMPTY, tools: [tool] });
   expect(() => readDefinitions('tools: []')).toThrow(SyntaxError);
 });
 
-test('an alert without a name is picked by its position, and reported under the same key', () => {
+test('an alert without a name is selected by its position, and reported under the same key', () => {
   const given = readDefinitions(JSON.stringify(EXPORT));
   expect(pick(given, null).definitions).toEqual(given);
   const picked = pick(given, new Set(['tool 0', 'alert 1']));
@@ -49,5 +49,5 @@ test('an alert without a name is picked by its position, and reported under the 
 
 test('providers that may not be imported are listed with the reason', () => {
   const { providers } = readDefinitions(JSON.stringify(EXPORT));
-  expect(leftOut(providers, 'Only admins.')).toEqual([{ operation: 'local', reason: 'Only admins.' }]);
+  expect(skippedProviders(providers, 'Only admins.')).toEqual([{ operation: 'local', reason: 'Only admins.' }]);
 });

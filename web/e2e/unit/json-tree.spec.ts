@@ -1,20 +1,20 @@
-// The rows of the tree of JSON, where keys lead in it, and which complaints still hold.
+// The rows of the JSON tree, its keyboard navigation, and which violations still apply.
 import { expect, test } from '@playwright/test';
 
 import { firstOpen, moveTo, rowsOf, summaryOf } from '@/components/JsonTree.rows';
-import { stillWrong } from '@/features/tools/try/complaints';
 import { readArguments } from '@/features/tools/try/draft';
+import { remainingViolations } from '@/features/tools/try/violations';
 
 const value = { a: 1, 'b c': [{ d: null }, 'x'] };
 
-test('only what is open has rows, each with its path', () => {
+test('only open nodes have rows, each with its path', () => {
   expect(rowsOf(value, new Set()).map((row) => row.path)).toEqual(['']);
   expect(rowsOf(value, firstOpen(value)).map((row) => row.path)).toEqual(['', 'a', '["b c"]', '["b c"][0]', '["b c"][0].d', '["b c"][1]']);
   const many = { list: Array.from({ length: 5000 }, (_, id) => ({ id })) };
   expect(rowsOf(many, firstOpen(many))).toHaveLength(2);
 });
 
-test('keys go down, in, out and back', () => {
+test('arrow keys move down, into, out of and back', () => {
   const rows = rowsOf(value, firstOpen(value));
   expect(moveTo('ArrowDown', rows, 5)).toEqual({ to: 5 });
   expect(moveTo('ArrowLeft', rows, 4)).toEqual({ to: 3 });
@@ -24,17 +24,17 @@ test('keys go down, in, out and back', () => {
   expect(moveTo('x', rows, 0)).toBeNull();
 });
 
-test('long texts are cut, with a sign', () => {
+test('long texts are truncated with an ellipsis', () => {
   expect(summaryOf('abcdef', 3)).toBe('"abc…"');
   expect(summaryOf(undefined, 3)).toBe('null');
 });
 
-test('a field that was changed is no longer the one that was wrong', () => {
+test('a violation is dropped when its field changes', () => {
   const wrong = [{ path: 'a.0.b', message: 'is required' }, { path: 'c', message: 'too small' }];
-  expect(stillWrong(wrong, { a: [{}], c: 1 }, { a: [{ b: 2 }], c: 1 }).map((one) => one.path)).toEqual(['c']);
+  expect(remainingViolations(wrong, { a: [{}], c: 1 }, { a: [{ b: 2 }], c: 1 }).map((one) => one.path)).toEqual(['c']);
 });
 
-test('arguments are an object, or said not to be', () => {
+test('arguments must be an object', () => {
   expect(readArguments(' ')).toEqual({ value: {} });
   expect(readArguments('[1]')).toEqual({ why: null });
   expect('why' in readArguments('{')).toBe(true);

@@ -1,9 +1,9 @@
-// How new calls come into the log: each once, in order, and without pushing what is read.
+// Merging new calls into the log: each once, in order, and without moving visible rows.
 import { expect, test } from '@playwright/test';
 
 import { Batch } from '../../src/api/batch';
-import { beginning, type Row } from '../../src/features/calls/filters';
-import { emptyAtEnd, type Log, type LogPage, lookedBackTo, merged, MOST_FOLLOWED, pageOf, released, rows, withFresh } from '../../src/features/calls/log';
+import { type Row, startTime } from '../../src/features/calls/filters';
+import { emptyAtEnd, type Log, type LogPage, MAX_FOLLOWED, mergeRows, pageOf, rows, searchedBackTo, showWaiting, withNewestPage } from '../../src/features/calls/log';
 
 function row(number: number): Row {
   const id = `01a1e155-${String(number).padStart(4, '0')}-7000-8000-000000000000`;
@@ -21,71 +21,71 @@ const numbers = (of: readonly Row[]) => of.map((one) => Number(one.id.slice(9, 1
 
 test('rows are merged by id, the newest first, and known ones stay the same objects', () => {
   const known = down(3, 1);
-  const both = merged(known, down(5, 2));
+  const both = mergeRows(known, down(5, 2));
   expect(numbers(both)).toEqual([5, 4, 3, 2, 1]);
   expect(both[2]).toBe(known[0]);
-  expect(merged(known, down(2, 1))).toBe(known);
+  expect(mergeRows(known, down(2, 1))).toBe(known);
 });
 
-test('at the top new rows are shown at once, also one that took long', () => {
+test('at the top new rows are shown at once, also of a call that took long', () => {
   const before = log(page([row(5), row(3)]), page([row(2), row(1)], null));
-  const after = withFresh(before, page([row(6), row(5), row(4), row(3), row(2)]), false);
+  const after = withNewestPage(before, page([row(6), row(5), row(4), row(3), row(2)]), false);
   expect(numbers(rows(after))).toEqual([6, 5, 4, 3, 2, 1]);
 });
 
-test('nothing new changes nothing', () => {
+test('an unchanged page changes nothing', () => {
   const before = log(page(down(3, 1)));
-  expect(withFresh(before, page(down(3, 1)), false)).toBe(before);
-  expect(withFresh(before, page(down(3, 1)), true)).toBe(before);
+  expect(withNewestPage(before, page(down(3, 1)), false)).toBe(before);
+  expect(withNewestPage(before, page(down(3, 1)), true)).toBe(before);
 });
 
-test('while one reads further down, new rows wait until one comes back', () => {
+test('scrolled down, new rows are held back until the user returns to the top', () => {
   const before = log(page(down(3, 2)), page([row(1)], null));
-  const held = withFresh(withFresh(before, page(down(4, 1)), true), page(down(6, 2)), true);
+  const held = withNewestPage(withNewestPage(before, page(down(4, 1)), true), page(down(6, 2)), true);
   expect(numbers(rows(held))).toEqual([3, 2, 1]);
   expect(numbers(held.pages[0]?.waiting ?? [])).toEqual([6, 5, 4]);
-  expect(numbers(rows(released(held)))).toEqual([6, 5, 4, 3, 2, 1]);
+  expect(numbers(rows(showWaiting(held)))).toEqual([6, 5, 4, 3, 2, 1]);
 });
 
-test('where rows are missing in between, the list begins anew, but not under the eyes of a reader', () => {
+test('missing rows reset the list, but not while the user is scrolled down', () => {
   const before = log(page(down(3, 1), null));
   const fresh = page(down(20, 15));
-  const held = withFresh(before, fresh, true);
+  const held = withNewestPage(before, fresh, true);
   expect(numbers(rows(held))).toEqual([3, 2, 1]);
   expect(held.pages[0]?.isTorn).toBe(true);
-  expect(numbers(rows(withFresh(held, fresh, false)))).toEqual(numbers(down(20, 15)));
-  expect(withFresh(before, fresh, false).pages).toEqual([fresh]);
+  expect(numbers(rows(withNewestPage(held, fresh, false)))).toEqual(numbers(down(20, 15)));
+  expect(withNewestPage(before, fresh, false).pages).toEqual([fresh]);
 });
 
-test('a list that follows for long does not grow for ever', () => {
-  const before = log(page(down(MOST_FOLLOWED + 10, 1)));
-  const fresh = page(down(MOST_FOLLOWED + 12, MOST_FOLLOWED));
-  expect(withFresh(before, fresh, false).pages).toEqual([fresh]);
+test('a list that follows for long has a bounded size', () => {
+  const before = log(page(down(MAX_FOLLOWED + 10, 1)));
+  const fresh = page(down(MAX_FOLLOWED + 12, MAX_FOLLOWED));
+  expect(withNewestPage(before, fresh, false).pages).toEqual([fresh]);
 });
 
-test('pages may be empty before the last, and the cursor says how far back was looked', () => {
+test('pages may be empty before the last, and the cursor gives the searched time', () => {
   const cursor = btoa(JSON.stringify(['call', row(7).id]));
   const looked = log(page([row(9)]), page([]), page([], cursor));
   expect(emptyAtEnd(looked)).toBe(2);
-  expect(lookedBackTo(looked)?.getTime()).toBe(Number.parseInt('01a1e1550007', 16));
-  expect(lookedBackTo(log(page([row(9)], 'something else')))).toEqual(new Date('2026-11-15T09:30:00Z'));
-  expect(lookedBackTo(log(page([], null)))).toBeUndefined();
+  expect(searchedBackTo(looked)?.getTime()).toBe(Number.parseInt('01a1e1550007', 16));
+  expect(searchedBackTo(log(page([row(9)], 'something else')))).toEqual(new Date('2026-11-15T09:30:00Z'));
+  expect(searchedBackTo(log(page([], null)))).toBeUndefined();
 });
 
-test('how long ago becomes a moment, and a moment stays one', () => {
-  expect(beginning('1h', Date.parse('2026-11-15T10:00:00Z'))).toBe('2026-11-15T09:00:00.000Z');
-  expect(beginning('2026-11-15T09:30:00Z')).toBe('2026-11-15T09:30:00Z');
-  expect(beginning(undefined)).toBeUndefined();
+test('a duration becomes a time, and a time stays unchanged', () => {
+  expect(startTime('1h', Date.parse('2026-11-15T10:00:00Z'))).toBe('2026-11-15T09:00:00.000Z');
+  expect(startTime('2026-11-15T09:30:00Z')).toBe('2026-11-15T09:30:00Z');
+  expect(startTime(undefined)).toBeUndefined();
 });
 
-test('a hundred wishes are one act, and one that comes during it is a second', async () => {
+test('a hundred requests cause one act, and a request during it a second one', async () => {
   let acts = 0;
   const batch: Batch = new Batch(async () => {
     acts += 1;
-    if (acts === 1) batch.wish();
+    if (acts === 1) batch.request();
     await new Promise((done) => setTimeout(done, 5));
   }, () => 10);
-  for (let wish = 0; wish < 100; wish += 1) batch.wish();
+  for (let wish = 0; wish < 100; wish += 1) batch.request();
   expect(acts).toBe(0);
   await expect.poll(() => acts).toBe(2);
   await new Promise((done) => setTimeout(done, 40));

@@ -1,4 +1,4 @@
-// Markdown that grows: what stands is not read again, and comes to the same as if it had been there at once.
+// Incremental Markdown: finished blocks are not parsed again, and the result equals that of the whole text.
 import { expect, test } from '@playwright/test';
 
 import { safeAddress } from '../../src/components/markdown/address';
@@ -9,25 +9,25 @@ const TEXT = '# Title\n\nSome *words*\nand more.\n\n- one\n\n- two\n  - three\n\
 
 const shape = (blocks: readonly Block[]) => blocks.map(({ token, raw }) => [token.type, raw]);
 
-test('a text that comes letter by letter is read as the whole is', () => {
+test('incremental parsing equals parsing the whole text', () => {
   let known = NOTHING;
   for (let end = 1; end <= TEXT.length; end += 1) known = read(TEXT.slice(0, end), known);
   expect(shape(known.blocks)).toEqual(shape(read(TEXT, NOTHING).blocks));
 });
 
-test('blocks that stand are the same objects', () => {
+test('finished blocks stay the same objects', () => {
   const before = read(`${TEXT} `, NOTHING);
   const next = read(`${TEXT} And one more.`, before);
   expect(next.blocks.slice(0, -1).every((block, at) => block === before.blocks[at])).toBe(true);
   expect(read('Something else', before).blocks).toHaveLength(1);
 });
 
-test('links lead to pages alone', () => {
+test('links lead to web pages only', () => {
   expect(safeAddress('https://example.com/a')).toBe('https://example.com/a');
   expect(safeAddress('mailto:ada@example.com')).toBe('mailto:ada@example.com');
   for (const bad of ['javascript:alert(1)', ' JaVaScRiPt:alert(1)', 'data:text/html,x', '/settings', 'vbscript:x']) expect(safeAddress(bad)).toBeUndefined();
 });
 
-test('names of characters are the characters', () => {
+test('entities are decoded', () => {
   expect(decoded('a &lt; b &amp;&amp; c &#65; &#x1F600; &nothing; &')).toBe('a < b && c A 😀 &nothing; &');
 });

@@ -1,4 +1,5 @@
-// Two people change the same thing: what each changed stays, and where both changed a field, one's own change wins.
+// Three-way merge: the changes of both sides are combined, and the own change wins in a field that both
+// changed.
 import { expect, test } from '@playwright/test';
 
 import { isEqual, mergeChanges } from '../../src/components/conflict/mergeChanges';
@@ -21,7 +22,7 @@ test('changes of both sides are merged field by field', () => {
   }
 });
 
-test('the order of fields and fields without a value make no difference', () => {
+test('the order of fields and undefined fields make no difference', () => {
   expect(isEqual({ a: 1, b: [{ c: null }] }, { b: [{ c: null }], a: 1, d: undefined })).toBe(true);
   for (const [one, other] of [[{ a: 1 }, { a: '1' }], [[1, 2], [2, 1]], [[], {}], [null, {}], [{ a: null }, {}]] as const) {
     expect(isEqual(one, other)).toBe(false);

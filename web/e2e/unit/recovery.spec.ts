@@ -8,7 +8,7 @@ function memory() {
   return { getItem: (key: string) => items.get(key) ?? null, setItem: (key: string, value: string) => void items.set(key, value) };
 }
 
-test('a reload counts in the load of the console that follows it, not in the one that asked for it', () => {
+test('a reload counts in the next load of the console, not in the load that requested it', () => {
   const reloads = memory();
   const gone = new Error('CallsPage.js could not be loaded');
   expect(isReloaded(gone, reloads, 'first')).toBe(false);

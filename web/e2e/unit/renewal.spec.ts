@@ -1,4 +1,5 @@
-// What events make untrue is read again: soon, once for many, and what changes often no more than once a second.
+// Events invalidate queries, which are refetched soon, once for many events, and at most once a second if
+// they change often.
 import { expect, test } from '@playwright/test';
 
 import { Renewal } from '../../src/app/renewal';
@@ -16,7 +17,7 @@ function listening() {
 
 const wait = (time: number) => new Promise((done) => setTimeout(done, time));
 
-test('each event makes untrue what it is about', async () => {
+test('each event invalidates its queries', async () => {
   for (const [event, keys] of [
     [{ type: 'tool.updated', what: 'tool' }, ['tools', 'agents']],
     [{ type: 'member.updated', what: 'member' }, ['members', 'me']],
@@ -28,7 +29,7 @@ test('each event makes untrue what it is about', async () => {
     [{ type: 'call.ended' }, []],
   ] as const) {
     const { read, renewal } = listening();
-    renewal.hear(event);
+    renewal.handle(event);
     expect(read).toEqual([]);
     if (keys.length > 0) await expect.poll(() => read).toEqual(keys);
     else await wait(150);
@@ -37,17 +38,17 @@ test('each event makes untrue what it is about', async () => {
   }
 });
 
-test('a busy conversation has its list read once a second, and holds nothing else up', async () => {
+test('a busy conversation refetches its list once a second, and delays nothing else', async () => {
   const { read, renewal } = listening();
   const lists = () => read.filter((key) => key === 'conversations/list').length;
   const begin = Date.now();
   while (Date.now() < begin + 2300) {
-    renewal.hear({ type: 'conversation.changed', conversationId: 'a', status: 'running' });
+    renewal.handle({ type: 'conversation.changed', conversationId: 'a', status: 'running' });
     await wait(20);
   }
   expect(lists()).toBeGreaterThanOrEqual(1);
   expect(lists()).toBeLessThanOrEqual(Math.floor((Date.now() - begin) / 1000));
-  renewal.hear({ type: 'tool.updated', what: 'tool' });
+  renewal.handle({ type: 'tool.updated', what: 'tool' });
   await expect.poll(() => read, { intervals: [20] }).toContain('tools');
   renewal.stop();
   const before = lists();

@@ -1,4 +1,5 @@
-// Deciding by a link: asked as whoever holds it, and as nobody else who may be signed in here.
+// Requests of an approval link. They are authenticated by the link's signature, never by the session of a
+// signed-in user.
 import createClient from 'openapi-fetch';
 
 import { languageNow } from '@/i18n/language';
@@ -7,9 +8,9 @@ import type { Approval, DecideApproval } from './approvals';
 import { ask } from './client';
 import type { paths } from './schema';
 
-/** Without session and space: the link alone says what may be seen. */
-const anyone = createClient<paths>({ baseUrl: '', credentials: 'omit' });
-anyone.use({
+/** A client without session and space: the signature of the link alone grants access. */
+const linkClient = createClient<paths>({ baseUrl: '', credentials: 'omit' });
+linkClient.use({
   onRequest({ request }) {
     request.headers.set('accept-language', languageNow());
     return request;
@@ -18,25 +19,28 @@ anyone.use({
 
 export interface ApprovalLink {
   id: string;
-  /** What the link is signed with. */
+  /** The signature of the link. */
   sig: string;
 }
 
 export function readByLink({ id, sig }: ApprovalLink): Promise<Approval> {
-  return ask(anyone.GET('/api/approvals/{id}', { params: { path: { id }, query: { sig } } }));
+  return ask(linkClient.GET('/api/approvals/{id}', { params: { path: { id }, query: { sig } } }));
 }
 
 export async function decideByLink({ id, sig }: ApprovalLink, body: DecideApproval): Promise<void> {
-  await ask(anyone.POST('/api/approvals/{id}', { params: { path: { id }, query: { sig } }, body }));
+  await ask(linkClient.POST('/api/approvals/{id}', { params: { path: { id }, query: { sig } }, body }));
 }
 
-const kept = (id: string) => `haft.approve.${id}`;
+const storageKey = (id: string) => `haft.approve.${id}`;
 
-/** Out of the address, so that no history keeps it, and in this tab, so that the page may be loaded again. */
-export function keepSignature({ id, sig }: ApprovalLink): void {
-  sessionStorage.setItem(kept(id), sig);
+/**
+ * Moves the signature from the address, and so from the browser history, into this tab's storage, where it
+ * survives a reload.
+ */
+export function storeSignature({ id, sig }: ApprovalLink): void {
+  sessionStorage.setItem(storageKey(id), sig);
 }
 
-export function keptSignature(id: string): string | undefined {
-  return sessionStorage.getItem(kept(id)) ?? undefined;
+export function storedSignature(id: string): string | undefined {
+  return sessionStorage.getItem(storageKey(id)) ?? undefined;
 }

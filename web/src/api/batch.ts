@@ -1,18 +1,18 @@
-// Many wishes, one act: whatever is wished for within a pause is done once at its end.
+// Combines requests to act: all requests within a pause cause one act at its end.
 export class Batch {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private isBusy = false;
-  private isWished = false;
+  private isRequested = false;
 
   constructor(
     private readonly act: () => unknown,
-    /** In milliseconds; asked each time, so that it may follow what goes on. */
+    /** The pause in milliseconds. Called for each pause, so that it can depend on the present state. */
     private readonly pause: () => number,
   ) {}
 
-  /** While the act goes on the wish waits, so that there are never two at once. */
-  readonly wish = (): void => {
-    this.isWished = true;
+  /** Requests an act. During an act the request is remembered, so that acts never overlap. */
+  readonly request = (): void => {
+    this.isRequested = true;
     if (this.timer !== undefined || this.isBusy) return;
     this.timer = setTimeout(() => void this.run(), this.pause());
   };
@@ -20,17 +20,17 @@ export class Batch {
   readonly stop = (): void => {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.isWished = false;
+    this.isRequested = false;
   };
 
   private async run(): Promise<void> {
     this.timer = undefined;
-    this.isWished = false;
+    this.isRequested = false;
     this.isBusy = true;
     try {
       await this.act();
     } catch {
-      // Whoever acts says what went wrong; the next wish tries again.
+      // `act` reports its own errors; the next request tries again.
     } finally {
       this.isBusy = false;
     }
@@ -38,6 +38,6 @@ export class Batch {
   }
 
   private again(): void {
-    if (this.isWished) this.wish();
+    if (this.isRequested) this.request();
   }
 }

@@ -1,21 +1,21 @@
-// How the console asks the server: typed by its OpenAPI document, in the space and language that were chosen.
+// The API client: typed by the OpenAPI document, with the chosen space and language in every request.
 import createClient, { type Middleware } from 'openapi-fetch';
 
 import { languageNow } from '@/i18n/language';
 
 import type { components, paths } from './schema';
-import { isUnreachable, unreachableWords } from './unreachable';
+import { isUnreachable, unreachableText } from './unreachable';
 
 export type Schemas = components['schemas'];
 export type ErrorKind = Schemas['ErrorKind'];
 
-/** A field that is wrong, by its path in what was sent. */
+/** A field that failed validation, by its path in the request body. */
 export interface Violation {
   path: string;
   message: string;
 }
 
-/** What the server said instead of an answer. */
+/** An error response of the server. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -30,7 +30,7 @@ export class ApiError extends Error {
     this.name = 'ApiError';
   }
 
-  /** What is wrong with which field, where the server said so. */
+  /** The fields that failed validation; empty if the error is not about fields. */
   get violations(): Violation[] {
     const listed = this.details['errors'] ?? this.details['violations'];
     if (!Array.isArray(listed)) return [];
@@ -38,7 +38,10 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether the session is refused because its chosen space is gone, or its user no longer in it. */
+/**
+ * Returns true if the request was refused because the chosen space was deleted or the user is no longer a
+ * member.
+ */
 export function isSpaceLost(error: unknown): boolean {
   return error instanceof ApiError && error.status === 403 && error.details['what'] === 'space';
 }
@@ -49,7 +52,9 @@ function isViolation(value: unknown): value is Violation {
 
 const SPACE = 'haft.space';
 
-/** The space that requests are about; one's own when none was chosen. */
+/**
+ * The id of the chosen space. Returns `null` if none was chosen; requests then use the user's personal space.
+ */
 export function chosenSpace(): string | null {
   return sessionStorage.getItem(SPACE) ?? localStorage.getItem(SPACE);
 }
@@ -64,21 +69,24 @@ export function chooseSpace(id: string | null): void {
   localStorage.setItem(SPACE, id);
 }
 
-/** Forgets the space that was chosen where one is no longer in it: everything would be refused there. */
-export function leaveStrangeSpace(own: readonly { id: string }[]): void {
+/**
+ * Clears the chosen space if the user is no longer a member of it, since every request there would be
+ * refused.
+ */
+export function clearForeignSpace(own: readonly { id: string }[]): void {
   const chosen = chosenSpace();
   if (chosen !== null && own.every(({ id }) => id !== chosen)) chooseSpace(null);
 }
 
 /** The headers of every request. */
-export function ownHeaders(): Record<string, string> {
+export function requestHeaders(): Record<string, string> {
   const space = chosenSpace();
   return { 'accept-language': languageNow(), ...(space === null ? {} : { 'haft-space': space }) };
 }
 
 const identity: Middleware = {
   onRequest({ request }) {
-    for (const [name, value] of Object.entries(ownHeaders())) request.headers.set(name, value);
+    for (const [name, value] of Object.entries(requestHeaders())) request.headers.set(name, value);
     return request;
   },
 };
@@ -86,41 +94,41 @@ const identity: Middleware = {
 export const api = createClient<paths>({ baseUrl: '', credentials: 'same-origin' });
 api.use(identity);
 
-interface Answer<D> {
+interface ApiResponse<D> {
   data?: { data: D } | undefined;
   error?: unknown;
   response: Response;
 }
 
-/** The `data` of an answer, or what the server said is wrong. */
-export async function ask<D>(answer: Promise<Answer<D>>): Promise<D> {
-  return (await askTagged(answer)).data;
+/** Returns the `data` of a response, or throws the server's error as `ApiError`. */
+export async function ask<D>(request: Promise<ApiResponse<D>>): Promise<D> {
+  return (await askTagged(request)).data;
 }
 
-/** The same with the version that `If-Match` names. */
-export async function askTagged<D>(answer: Promise<Answer<D>>): Promise<{ data: D; tag: string | null }> {
-  const { data, error, response } = await answer;
+/** Like `ask`, also with the `ETag` of the response, for `If-Match`. */
+export async function askTagged<D>(request: Promise<ApiResponse<D>>): Promise<{ data: D; tag: string | null }> {
+  const { data, error, response } = await request;
   if (error !== undefined || data === undefined) throw failure(error, response);
   return { data: data.data, tag: response.headers.get('etag') };
 }
 
 function failure(body: unknown, response: Response): ApiError {
-  const said = (typeof body === 'object' && body !== null ? body : {}) as Partial<Schemas['Error']>;
-  const details = (said.error?.details ?? {}) as Record<string, unknown>;
-  const message = said.message ?? `${response.status} ${response.statusText}`;
+  const envelope = (typeof body === 'object' && body !== null ? body : {}) as Partial<Schemas['Error']>;
+  const details = (envelope.error?.details ?? {}) as Record<string, unknown>;
+  const message = envelope.message ?? `${response.status} ${response.statusText}`;
   return new ApiError(
     response.status,
     message,
-    said.error?.kind,
+    envelope.error?.kind,
     details,
-    // What stands before the server answers in its own words.
-    said.error?.requestId ?? response.headers.get('x-request-id') ?? undefined,
-    (said as { data?: unknown }).data,
+    // A failure before the handler, such as a bad request line, has the id in a header only.
+    envelope.error?.requestId ?? response.headers.get('x-request-id') ?? undefined,
+    (envelope as { data?: unknown }).data,
   );
 }
 
-/** The words of whatever went wrong. */
-export function wordsOf(error: unknown): string {
-  if (isUnreachable(error)) return unreachableWords();
+/** The message of any error, in the language of the console if the server cannot be reached. */
+export function errorText(error: unknown): string {
+  if (isUnreachable(error)) return unreachableText();
   return error instanceof Error ? error.message : String(error);
 }

@@ -3,7 +3,7 @@
 import { inSlot, leadInTurn } from './leader';
 import { readEvents } from './sse';
 
-/** An event as the server tells it; `type` says which fields there are. */
+/** An event as the server sends it; `type` determines the other fields. */
 export interface HaftEvent {
   type: string;
   [field: string]: unknown;
@@ -12,22 +12,25 @@ export interface HaftEvent {
 type Listener = (event: HaftEvent) => void;
 export type StreamState = 'connecting' | 'open' | 'lost';
 
-/** What tabs say to each other. Only the leader reads from the server. */
+/** Messages between tabs. Only the leader reads the stream of the server. */
 type TabMessage =
   | { kind: 'event'; id: string | undefined; data: string }
   | { kind: 'state'; state: StreamState }
-  /** A tab that was just opened asks how the stream is, and the leader answers. */
+  /** Sent by a new tab to learn the state of the stream; the leader responds. */
   | { kind: 'hello' }
   | { kind: 'welcome'; state: StreamState; last: string | undefined };
 
-/** Maximum number of streams over all spaces. Conversations hold three connections at most, so one is left for requests. */
+/**
+ * Maximum number of streams over all spaces. Conversations hold three connections at most, so one remains for
+ * requests.
+ */
 const STREAMS = 2;
 /** Interval in which the pages of a space without a stream are read again. */
 const POLL_PAUSE = 30_000;
 const READY = JSON.stringify({ type: 'ready' } satisfies HaftEvent);
 
 const FIRST_PAUSE = 1000;
-const LONGEST_PAUSE = 15_000;
+const MAX_PAUSE = 15_000;
 
 export class EventStream {
   private readonly listeners = new Set<Listener>();
@@ -39,7 +42,7 @@ export class EventStream {
   private channel: BroadcastChannel | undefined;
   private session: AbortController | undefined;
 
-  /** `name` says whose events these are; tabs with the same name share a stream. */
+  /** Tabs with the same `name` share a stream. */
   constructor(private readonly name: string) {}
 
   /** Follows events until the returned function is called; pauses while the page is in the back/forward cache. */
@@ -57,7 +60,7 @@ export class EventStream {
     };
   }
 
-  /** Hears every event; the returned function stops that. */
+  /** Subscribes to every event; the returned function unsubscribes. */
   listen(listener: Listener): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -109,7 +112,8 @@ export class EventStream {
       case 'welcome':
         this.last = message.last;
         this.become(message.state);
-        // The server greets the leader alone; listeners read again what they may have missed.
+        // The server sends `ready` to the leader only. The other tabs emit it themselves and refetch, since
+        // they may have missed events.
         if (message.state === 'open') this.emit(undefined, READY);
         return;
       case 'hello':
@@ -154,7 +158,7 @@ export class EventStream {
   /** Reads the stream for all tabs of the space until the signal aborts, and reconnects with a growing pause. */
   private async read(signal: AbortSignal): Promise<void> {
     const isOver = () => signal.aborted;
-    const tell = (state: StreamState) => {
+    const announce = (state: StreamState) => {
       this.become(state);
       this.send({ kind: 'state', state });
     };
@@ -166,17 +170,17 @@ export class EventStream {
           last: this.last,
           onOpen: () => {
             pause = FIRST_PAUSE;
-            tell('open');
+            announce('open');
           },
           onEvent: ({ id, data }) => this.emitToAll(id, data),
         });
       } catch {
-        // The state says so; the next attempt shows whether it is over.
+        // The state `lost` below reports the failure; the next attempt shows whether the server is back.
       }
       if (isOver()) break;
-      tell('lost');
+      announce('lost');
       await pauseOf(pause, signal);
-      pause = Math.min(pause * 2, LONGEST_PAUSE);
+      pause = Math.min(pause * 2, MAX_PAUSE);
     }
   }
 }

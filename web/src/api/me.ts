@@ -1,4 +1,4 @@
-// Who is signed in, where, and what they may do there.
+// The signed-in user, the current space, and the user's permissions.
 import { type QueryClient, queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 
 import { api, ask, chooseSpace, chosenSpace, isSpaceLost, type Schemas } from './client';
@@ -6,21 +6,24 @@ import { api, ask, chooseSpace, chosenSpace, isSpaceLost, type Schemas } from '.
 export type Me = Schemas['Me'];
 export type Role = Schemas['Role'];
 
-/** Who is no admin is not told of another role or of a new space, so it is asked now and then. */
-const NOW_AND_THEN = 60_000;
+/** Refetch interval. Only admins receive events about changed roles and new spaces. */
+const REFETCH_INTERVAL = 60_000;
 
 const ME = ['me'];
 
 export const meQuery = queryOptions({
   queryKey: ME,
-  queryFn: ({ client }) => whoAmI(client),
+  queryFn: ({ client }) => fetchMe(client),
   staleTime: Infinity,
-  refetchInterval: NOW_AND_THEN,
+  refetchInterval: REFETCH_INTERVAL,
   refetchOnWindowFocus: 'always',
 });
 
-/** A session in a space that was deleted, or that its user has left, goes on in the user's own space. */
-async function whoAmI(queries: QueryClient): Promise<Me> {
+/**
+ * Reads the current user. If the chosen space was deleted or left, the session continues in the user's
+ * personal space.
+ */
+async function fetchMe(queries: QueryClient): Promise<Me> {
   const read = () => ask(api.GET('/api/me'));
   const chosen = chosenSpace();
   try {
@@ -30,25 +33,25 @@ async function whoAmI(queries: QueryClient): Promise<Me> {
     chooseSpace(null);
     try {
       const me = await read();
-      // What is shown by now belongs to the other space.
+      // The cached data belongs to the other space, so the console is reloaded.
       if (queries.getQueryData(ME) !== undefined) location.assign('/');
       return me;
     } catch (again) {
-      // The session has ended meanwhile: after the login its user comes back to the chosen space.
+      // The session has ended during the request: after the login the user returns to the chosen space.
       chooseSpace(chosen);
       throw again;
     }
   }
 }
 
-/** Within the shell, where somebody is signed in. */
+/** Returns the current user. Use it inside the shell only, where a user is always signed in. */
 export function useMe(): Me {
   return useSuspenseQuery(meQuery).data;
 }
 
 const RANK: Record<Role, number> = { viewer: 0, caller: 1, editor: 2, admin: 3 };
 
-/** Whether one may do here what a role may. */
+/** Returns true if the user has at least this role in the current space. */
 export function useMay(role: Role): boolean {
   return RANK[useMe().role] >= RANK[role];
 }

@@ -1,14 +1,14 @@
-// Who made a call, or asks for one: names of agents and of people instead of their ids.
+// Names of agents and users for lists of calls and approvals, instead of their ids.
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 
 import { api, ask } from './client';
 import { useMe } from './me';
-import { everyPage } from './pages';
+import { fetchAllPages } from './pages';
 
 export const agentNames = queryOptions({
   queryKey: ['agents', 'names'],
-  queryFn: async () => (await everyPage((query) => ask(api.GET('/api/agents', { params: { query } })))).map(({ id, name }) => ({ id, name })),
+  queryFn: async () => (await fetchAllPages((query) => ask(api.GET('/api/agents', { params: { query } })))).map(({ id, name }) => ({ id, name })),
 });
 
 export type NameOf = (id: string | null) => string | undefined;
@@ -26,7 +26,7 @@ export function usePersonName(): NameOf {
     enabled: space !== undefined,
     queryFn: async () => {
       const path = { id: space ?? '' };
-      const members = await everyPage((query) => ask(api.GET('/api/spaces/{id}/members', { params: { path, query } })));
+      const members = await fetchAllPages((query) => ask(api.GET('/api/spaces/{id}/members', { params: { path, query } })));
       return members.map(({ userId, name }) => ({ id: userId, name }));
     },
   });
@@ -45,7 +45,7 @@ function useNames(list: readonly Named[] | undefined, also?: Named): NameOf {
   }, [list, also]);
 }
 
-/** The end of an id, enough to tell one from the other. */
+/** The last characters of an id, enough to distinguish ids on one page. */
 export function short(id: string): string {
   return `…${id.slice(-6)}`;
 }

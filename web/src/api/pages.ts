@@ -1,4 +1,4 @@
-// A whole list, where it comes a page at a time.
+// Reads all pages of a list endpoint.
 const PAGE = 200;
 
 interface PageOf<T> {
@@ -6,8 +6,8 @@ interface PageOf<T> {
   nextCursor: string | null;
 }
 
-/** Asks for page after page until there is none. */
-export async function everyPage<T>(read: (query: { limit: number; cursor?: string }) => Promise<PageOf<T>>): Promise<T[]> {
+/** Requests pages until there is no next cursor. */
+export async function fetchAllPages<T>(read: (query: { limit: number; cursor?: string }) => Promise<PageOf<T>>): Promise<T[]> {
   const all: T[] = [];
   let cursor: string | null = null;
   do {

@@ -1,13 +1,17 @@
-// One's own password. Setting it ends every session of the user, so this one is begun again with it.
+// Sets the user's own password. This ends every session of the user, so the console logs in again with the
+// new password.
 import { api, ask } from './client';
 import type { Me } from './me';
 
 let isSetting = false;
 
-/** Whether the session is being replaced: a request that is refused meanwhile says nothing about the user. */
+/**
+ * Returns true while the session is being replaced. A 401 during that time does not mean that the user is
+ * signed out.
+ */
 export const isReplacingSession = (): boolean => isSetting;
 
-/** Returns who is signed in then. */
+/** Sets the password, logs in with it, and returns the current user. */
 export async function setOwnPassword(user: Me['user'], password: string): Promise<Me> {
   isSetting = true;
   try {

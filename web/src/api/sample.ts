@@ -1,22 +1,22 @@
-// What works on the first day: a provider that reads its answers from a script, and an agent that follows it.
+// The sample for a server without a model: a provider that replays a script, and an agent that uses it.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 
-import { useWords, type Words, words } from '@/i18n/language';
+import { type Texts, texts, useTexts } from '@/i18n/language';
 
 import { api, ApiError, ask } from './client';
 
 const NAME = 'sample';
 const TOOL = 'calculator';
 
-export const SAMPLE_WORDS = words(
+export const SAMPLE_TEXTS = texts(
   {
-    about: 'An example with the calculator. Where there is no model, it follows a script.',
-    prompt: 'You do sums. Use the calculator for each of them instead of guessing, and say briefly how you got the result.',
-    first: 'I have three sums to do, and I do them at once.',
-    second: '## Three of them\n\n| | euros |\n|---|---:|\n| net | 59.97 |\n| tax, 19 % | 11.39 |\n| **in all** | **71.36** |\n\nThe numbers come from the calculator: open a call above to see what it was given and what it answered. '
-      + 'These words come from a script, so any question gets them. Add a provider in the settings, and a model answers instead.',
-    last: 'The script goes no further than this. With a model in its place, the talk would go on.',
+    about: 'An example with the calculator. Without a model, it follows a script.',
+    prompt: 'You do calculations. Use the calculator for each of them instead of guessing, and say briefly how you got the result.',
+    first: 'I need three calculations, and run them in parallel.',
+    second: '## Price of three\n\n| | euros |\n|---|---:|\n| net | 59.97 |\n| tax, 19 % | 11.39 |\n| **total** | **71.36** |\n\nThe numbers come from the calculator: open a call above to see its arguments and its result. '
+      + 'This text comes from a script, so every question gets it. Add a provider in the settings to get responses of a model.',
+    last: 'The script ends here. With a model, the conversation would continue.',
   },
   {
     about: '使用计算器的示例。没有模型时按脚本回答。',
@@ -28,32 +28,32 @@ export const SAMPLE_WORDS = words(
   },
 );
 
-type Said = Words<typeof SAMPLE_WORDS.en>['zh'];
+type SampleTexts = Texts<typeof SAMPLE_TEXTS.en>['zh'];
 
-const scriptOf = (t: Said) => [
+const scriptOf = (t: SampleTexts) => [
   { text: t.first, toolCalls: ['19.99 * 3', '19.99 * 3 * 0.19', 'round(19.99 * 3 * 1.19, 2)'].map((expression) => ({ name: TOOL, arguments: { expression } })) },
   { text: t.second },
   { text: t.last },
 ];
 
-/** A provider that is no model; agents that name none have it as long as there is no other. */
-export async function makeScript(t: Said): Promise<void> {
-  await unlessThere(ask(api.POST('/api/providers', { body: { name: NAME, kind: 'scripted', script: scriptOf(t) } })));
+/** Creates the scripted provider. Agents without a configured provider use it while there is no other. */
+export async function createScriptedProvider(t: SampleTexts): Promise<void> {
+  await ignoreConflict(ask(api.POST('/api/providers', { body: { name: NAME, kind: 'scripted', script: scriptOf(t) } })));
 }
 
-/** The id of the sample's agent, which is made unless it is there. */
-async function makeAgent(t: Said): Promise<string> {
-  await unlessThere(ask(api.POST('/api/agents', { body: { name: NAME, description: t.about, systemPrompt: t.prompt, toolIds: [TOOL] } })));
+/** Returns the id of the sample agent; creates the agent if it does not exist. */
+async function createSampleAgent(t: SampleTexts): Promise<string> {
+  await ignoreConflict(ask(api.POST('/api/agents', { body: { name: NAME, description: t.about, systemPrompt: t.prompt, toolIds: [TOOL] } })));
   return (await ask(api.GET('/api/agents/{id}', { params: { path: { id: NAME } } }))).id;
 }
 
-/** Whether it would have the script, and can make the calls of it. */
+/** Returns true if the agent uses the scripted provider and may call the tool of the script. */
 async function canFollow(id: string): Promise<boolean> {
   const { isActive, config, toolIds } = await ask(api.GET('/api/agents/{id}', { params: { path: { id } } }));
   return isActive && config.provider === null && toolIds.includes(TOOL);
 }
 
-async function unlessThere(made: Promise<unknown>): Promise<void> {
+async function ignoreConflict(made: Promise<unknown>): Promise<void> {
   try {
     await made;
   } catch (error) {
@@ -61,15 +61,18 @@ async function unlessThere(made: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Makes the sample, and goes to talk to it: to the agent that was wanted, where that can follow the script. */
+/**
+ * Creates the sample and opens a chat: with the requested agent if it can follow the script, else with the
+ * sample agent.
+ */
 export function useSample() {
-  const t = useWords(SAMPLE_WORDS);
+  const t = useTexts(SAMPLE_TEXTS);
   const navigate = useNavigate();
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: async (wanted: string | undefined) => {
-      await makeScript(t);
-      return wanted !== undefined && await canFollow(wanted) ? wanted : makeAgent(t);
+    mutationFn: async (requested: string | undefined) => {
+      await createScriptedProvider(t);
+      return requested !== undefined && await canFollow(requested) ? requested : createSampleAgent(t);
     },
     onSuccess: async (agent) => {
       await navigate({ to: '/chat', search: { agent } });

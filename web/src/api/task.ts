@@ -1,13 +1,13 @@
-// A call that was taken on as a task: followed to its end, and how far it has come.
+// Follows a call that was accepted as a task, with its progress, until it ends.
 import { api, ask, type Schemas } from './client';
 
 type Result = Schemas['ToolExecutionResult'];
 export type Task = Schemas['Task'];
-export type Made = Result | Schemas['AcceptedTask'];
+export type ExecuteResponse = Result | Schemas['AcceptedTask'];
 
 const PAUSE = 500;
 
-function rest(signal: AbortSignal | undefined): Promise<void> {
+function pauseUntilNextPoll(signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, PAUSE);
     signal?.addEventListener('abort', () => {
@@ -17,9 +17,11 @@ function rest(signal: AbortSignal | undefined): Promise<void> {
   });
 }
 
-/** The outcome of a call: at once, or once its task has ended. Whoever stops waiting cancels the task. */
+/**
+ * The result of a call, either immediately or when its task has ended. Aborting the signal cancels the task.
+ */
 export async function outcomeOf(
-  given: Made, signal?: AbortSignal, onChange?: (task: Task) => void,
+  given: ExecuteResponse, signal?: AbortSignal, onChange?: (task: Task) => void,
 ): Promise<Result> {
   if (!('taskId' in given)) return given;
   const path = { id: given.taskId };
@@ -31,19 +33,19 @@ export async function outcomeOf(
     const task = await ask(api.GET('/api/tasks/{id}', { params: { path } }));
     onChange?.(task);
     if (task.result !== null) return task.result;
-    await rest(signal);
+    await pauseUntilNextPoll(signal);
   }
 }
 
 export const isEnded = (task: Task): boolean => !['queued', 'waiting', 'running'].includes(task.status);
 
-export interface HowFar {
+export interface Progress {
   /** From 0 to 1. */
   fraction: number | undefined;
   message: string | undefined;
 }
 
-export function howFar({ progress }: Task): HowFar {
+export function progressOf({ progress }: Task): Progress {
   const fields: Record<string, unknown> = progress ?? {};
   const { fraction, message } = fields;
   return {
@@ -52,7 +54,7 @@ export function howFar({ progress }: Task): HowFar {
   };
 }
 
-/** What went wrong, where something did. */
+/** The error of a task. Returns `undefined` if the task did not fail. */
 export function failureOf({ result }: Task): Schemas['FailedExecution']['error'] | undefined {
   return result === null || result.success ? undefined : result.error;
 }

@@ -1,9 +1,9 @@
-// How many tasks of the space stand how, now.
+// The number of tasks in the space by status.
 import { queryOptions } from '@tanstack/react-query';
 
 import { api, ask } from './client';
 
-/** That a task is queued or begins is told by no event; that it ends or asks is. */
+/** Refetch interval. No event announces that a task was queued or started. */
 const PAUSE = 10_000;
 
 export const taskSummaryQuery = queryOptions({

@@ -1,14 +1,15 @@
-// A server that nobody reaches: told from all else that goes wrong, and in words of our own, since the browser's are its own.
-import { languageNow, words } from '@/i18n/language';
+// Recognizes errors of an unreachable server and words them in the console's language, since browsers use
+// their own texts.
+import { languageNow, texts } from '@/i18n/language';
 
-const WORDS = words(
+const TEXTS = texts(
   { unreachable: 'The server does not answer. Try again in a moment.' },
   { unreachable: '服务器没有响应，请稍后重试。' },
 );
 
-/** What browsers say when a file of the console does not come, and the loader of styles. */
+/** Browser messages for a script or style sheet of the console that could not be loaded. */
 const CHUNK = /dynamically imported module|importing a module script failed|valid JavaScript MIME type|unable to preload CSS/i;
-/** What they say when nobody answers, or stops in the middle. */
+/** Browser messages for a connection that failed or was interrupted. */
 const UNREACHABLE = /failed to fetch|network ?error|load failed|(network|internet) connection|could not connect/i;
 
 /** A file of the console could not be loaded. */
@@ -23,4 +24,4 @@ export const isChunk = (error: unknown): boolean => error instanceof ChunkError 
 
 export const isUnreachable = (error: unknown): boolean => error instanceof TypeError && !isChunk(error) && UNREACHABLE.test(error.message);
 
-export const unreachableWords = (): string => WORDS[languageNow()].unreachable;
+export const unreachableText = (): string => TEXTS[languageNow()].unreachable;

@@ -1,4 +1,4 @@
-// Everything that all pages share: language, questions to the server, addresses.
+// The root component: provides language, query client and router to all pages.
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { I18nProvider } from 'react-aria-components';

@@ -1,29 +1,29 @@
-// In the place of a page that could not be loaded or drawn: what happened, and the ways on.
+// Replaces a page that could not be loaded or rendered: says what happened, and offers a retry or a way out.
 import { useQueryClient, useQueryErrorResetBoundary } from '@tanstack/react-query';
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router';
 import { CloudOff, LayoutDashboard, PackageX, RotateCw, ServerCrash, TriangleAlert, Unplug, WifiOff } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 
-import { wordsOf } from '@/api/client';
+import { errorText } from '@/api/client';
 import { Button } from '@/components/Button';
 import { CopyButton } from '@/components/CopyButton';
 import { Loading } from '@/components/Page';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './ErrorPage.module.css';
 import { type Failure, failureOf } from './failure';
 import { isReloaded, recordReload, RetryLimit } from './recovery';
 import { useReach } from './useReach';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    chunk: 'This part of the console could not be loaded', chunkText: 'Most likely the server was updated while this page was open. Reloading brings the new console. What was saved is safe.',
+    chunk: 'This part of the console could not be loaded', chunkText: 'Most likely the server was updated while this page was open. Reload to get the new console. Saved data is safe.',
     unreachable: 'The server does not answer', unreachableText: 'It may be restarting, or the network connection is lost. This page opens by itself when the server answers again.',
     offline: 'You are offline', offlineText: 'This browser has no network connection. This page opens by itself when the network is back.',
     failed: 'The request failed', failedText: 'The server answers, but the request did not reach it, or the response was lost on the way. Try again. If it keeps failing, check the network connection and proxies.',
-    server: 'The server could not do this', serverText: 'It said:',
-    broken: 'This page could not be shown', brokenText: 'Something in the console went wrong. What was saved is safe. If it happens again, tell whoever runs this server:',
-    again: 'Try again', reload: 'Reload', home: 'To the overview', request: 'Request id', copy: 'Copy the request id',
+    server: 'The server returned an error', serverText: 'Message:',
+    broken: 'This page could not be shown', brokenText: 'The console failed. Saved data is safe. If it happens again, report this to a server admin:',
+    again: 'Try again', reload: 'Reload', home: 'Go to the overview', request: 'Request id', copy: 'Copy the request id',
   },
   {
     chunk: '控制台的这一部分无法加载', chunkText: '很可能是页面打开期间服务器已更新。重新加载即可获得新的控制台，已保存的内容不受影响。',
@@ -47,11 +47,11 @@ const ICONS: Record<PageKind, ReactNode> = {
 const RETRIES = new RetryLimit(30_000);
 
 export function ErrorPage({ error, reset }: ErrorComponentProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const failure = failureOf(error);
   const isChunk = failure.kind === 'chunk';
   const isNetwork = isChunk || failure.kind === 'unreachable';
-  const again = useAgain(reset);
+  const again = useRetry(reset);
   const [isRetrying, setIsRetrying] = useState(false);
   const retry = async () => {
     setIsRetrying(true);
@@ -62,7 +62,7 @@ export function ErrorPage({ error, reset }: ErrorComponentProps) {
     if (isChunk && wasAway) location.reload();
     if (!isChunk && (wasAway || RETRIES.take())) void retry();
   });
-  // A server that is there and lacks the file was updated: a reload loads its console, and is tried once per file.
+  // A reachable server without the file was updated: the console is reloaded, once per file.
   const isReloading = isChunk && reach === 'there' && !isReloaded(error);
   useEffect(() => {
     if (!isReloading) return;
@@ -79,14 +79,14 @@ export function ErrorPage({ error, reset }: ErrorComponentProps) {
       <div className={css.words} role="alert">
         <h1>{t[kind]}</h1>
         <p className={css.text}>{t[`${kind}Text`]}</p>
-        {(kind === 'server' || kind === 'broken') && <p className={css.said}>{wordsOf(error)}</p>}
+        {(kind === 'server' || kind === 'broken') && <p className={css.message}>{errorText(error)}</p>}
       </div>
       {failure.requestId !== undefined && (
         <p className={css.request}>
           <span>{t.request}</span> <code>{failure.requestId}</code> <CopyButton text={failure.requestId} label={t.copy} iconOnly />
         </p>
       )}
-      <Ways isStale={isChunk} isAway={isAway} again={again} />
+      <RecoveryActions isStale={isChunk} isAway={isAway} again={again} />
     </div>
   );
 }
@@ -96,28 +96,28 @@ function kindOf({ kind }: Failure, isAway: boolean): PageKind {
   return kind === 'unreachable' ? 'failed' : kind;
 }
 
-function useAgain(reset: () => void): () => Promise<void> {
+function useRetry(reset: () => void): () => Promise<void> {
   const router = useRouter();
   const queries = useQueryClient();
   const failed = useQueryErrorResetBoundary();
   return async () => {
     failed.reset();
-    // What is remembered may be what the page broke on.
+    // A cached response may be the cause of the error.
     queries.removeQueries({ predicate: (query) => !query.isActive() });
     await router.invalidate();
     reset();
   };
 }
 
-interface WaysProps {
-  /** What was loaded is of a console that is no more. */
+interface RecoveryActionsProps {
+  /** True if the loaded console belongs to an older version of the server. */
   isStale: boolean;
   isAway: boolean;
   again: () => Promise<void>;
 }
 
-function Ways({ isStale, isAway, again }: WaysProps) {
-  const t = useWords(WORDS);
+function RecoveryActions({ isStale, isAway, again }: RecoveryActionsProps) {
+  const t = useTexts(TEXTS);
   const router = useRouter();
   const [isTrying, setIsTrying] = useState(false);
   const tryAgain = async () => {
@@ -127,7 +127,7 @@ function Ways({ isStale, isAway, again }: WaysProps) {
   };
   const goHome = () => (isStale && !isAway ? location.assign('/') : void router.navigate({ to: '/', search: { window: undefined } }));
   return (
-    <div className={css.ways}>
+    <div className={css.actions}>
       {!(isStale && isAway) && (
         <Button look="primary" icon={<RotateCw aria-hidden />} isPending={isTrying} onPress={() => (isStale ? location.reload() : void tryAgain())}>
           {isStale ? t.reload : t.again}

@@ -1,17 +1,17 @@
-// An address at which there is nothing.
+// The page for an unknown address.
 import { Link } from '@tanstack/react-router';
 import { Compass } from 'lucide-react';
 
 import { Empty } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
-const WORDS = words(
-  { title: 'There is nothing here', text: 'The address may be mistyped, or what was here is gone.', home: 'To the overview' },
+const TEXTS = texts(
+  { title: 'Page not found', text: 'The address may be mistyped, or the page no longer exists.', home: 'Go to the overview' },
   { title: '这里什么也没有', text: '地址可能有误，或内容已被删除。', home: '返回概览' },
 );
 
 export function NotFound() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const home = <Link to="/" search={{ window: undefined }}>{t.home}</Link>;
   return (
     <main>

@@ -1,4 +1,5 @@
-// Above every page until a server admin without a password has set one: the session ends, and nothing else lets them in.
+// A banner on every page until a server admin without a password has set one: without it, the admin is locked
+// out when the session ends.
 import { useLocation } from '@tanstack/react-router';
 import { KeyRound } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
@@ -6,13 +7,13 @@ import { lazy, Suspense, useState } from 'react';
 import { useMe } from '@/api/me';
 import { Button } from '@/components/Button';
 import { useIsPasswordSkipped } from '@/components/password/skipped';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './Shell.module.css';
 
 const PasswordDialog = lazy(() => import('@/components/password/PasswordDialog'));
 
-const WORDS = words(
+const TEXTS = texts(
   {
     text: 'You have no password. When this session ends, you cannot sign in again without a token.', set: 'Set a password', title: 'Set a password',
   },
@@ -20,12 +21,12 @@ const WORDS = words(
 );
 
 export function PasswordBanner() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { user, hasPassword } = useMe();
   const isSkipped = useIsPasswordSkipped(user.id);
   const isFirstPage = useLocation({ select: ({ pathname }) => pathname === '/' });
   const [isOpen, setIsOpen] = useState(false);
-  // The first page has the form itself.
+  // The first page shows the form itself.
   if (hasPassword || !user.isAdmin || (isFirstPage && !isSkipped)) return null;
   return (
     <section className={css.banner} aria-label={t.title}>

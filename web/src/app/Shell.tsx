@@ -1,4 +1,4 @@
-// The frame of every page: where one can go, in which space one is, and who one is.
+// The frame of every page: navigation, menu of spaces, and menu of the user.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import {
@@ -9,7 +9,7 @@ import { Button as AriaButton } from 'react-aria-components';
 
 import { waitingCountQuery } from '@/api/approvals';
 import { chooseSpace } from '@/api/client';
-import { useStreamState } from '@/api/live';
+import { useStreamState } from '@/api/liveEvents';
 import { useMe } from '@/api/me';
 import { Button, IconButton } from '@/components/Button';
 import { Logo } from '@/components/Logo';
@@ -17,20 +17,20 @@ import { Menu } from '@/components/Menu';
 import { Loading } from '@/components/Page';
 import { useIsNarrow } from '@/components/useIsNarrow';
 import { useFormat } from '@/i18n/format';
-import { useLanguage, useWords, words } from '@/i18n/language';
+import { texts, useLanguage, useTexts } from '@/i18n/language';
 
-import { Live } from './Live';
+import { LiveEvents } from './LiveEvents';
 import { PasswordBanner } from './PasswordBanner';
 import css from './Shell.module.css';
 import { signOut } from './signOut';
 import { chooseTheme, type Theme, useTheme } from './theme';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     overview: 'Overview', chat: 'Chat', tools: 'Tools', calls: 'Calls', tasks: 'Tasks', approvals: 'Approvals', agents: 'Agents', settings: 'Settings', pages: 'Pages',
     waiting: 'waiting', more: 'Menu',
     space: 'Space', personal: 'Personal', signOut: 'Sign out', language: '中文', theme: 'Theme', system: 'System',
-    light: 'Light', dark: 'Dark', skip: 'Skip to content', lost: 'Connection lost. Trying again…',
+    light: 'Light', dark: 'Dark', skip: 'Skip to content', lost: 'Connection lost. Reconnecting…',
   },
   {
     overview: '概览', chat: '对话', tools: '工具', calls: '调用', tasks: '任务', approvals: '审批', agents: '智能体', settings: '设置', pages: '页面',
@@ -41,11 +41,11 @@ const WORDS = words(
 );
 
 export function Shell() {
-  return <Live><Frame /></Live>;
+  return <LiveEvents><Frame /></LiveEvents>;
 }
 
 function Frame() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const state = useStreamState();
   const waiting = useWaiting();
   const isNarrow = useIsNarrow();
@@ -90,15 +90,15 @@ interface PageLink {
   to: string;
   label: string;
   icon: ReactNode;
-  /** Shown on a phone too, where there is room for a few; the others are in a menu there. */
+  /** True for the pages in the bottom bar of a phone; the others are in its "More" menu. */
   isFirst?: boolean;
-  /** What waits there. */
+  /** The number of waiting items, formatted. */
   count?: string;
 }
 
-/** The pages for which a phone has no room at its foot. */
+/** The menu of pages that do not fit into the bottom bar of a phone. */
 function MorePages({ pages }: { pages: readonly PageLink[] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const navigate = useNavigate();
   const path = useLocation({ select: ({ pathname }) => pathname });
   const open = pages.find(({ to }) => path === to || path.startsWith(`${to}/`));
@@ -115,7 +115,7 @@ function MorePages({ pages }: { pages: readonly PageLink[] }) {
   );
 }
 
-/** How many calls wait for a person; nothing where none does. */
+/** The number of waiting approvals, formatted; empty if there are none. */
 function useWaiting(): string {
   const { data = 0 } = useQuery(waitingCountQuery);
   const format = useFormat();
@@ -123,13 +123,13 @@ function useWaiting(): string {
 }
 
 function SpaceSwitch() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const me = useMe();
   const name = (space: { name: string; isPersonal: boolean }) => (space.isPersonal ? t.personal : space.name);
   if (me.space === null) return null;
   const go = (id: string) => {
     chooseSpace(id);
-    // Everything that is shown belongs to the other space.
+    // All shown data belongs to the other space.
     location.assign('/');
   };
   return (
@@ -144,7 +144,7 @@ function SpaceSwitch() {
 }
 
 function Self() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const me = useMe();
   const leaving = useMutation({ mutationFn: signOut });
   const { language, choose } = useLanguage();

@@ -1,9 +1,12 @@
-// Why a page did not come: each kind of reason wants another way on.
+// Classifies why a page could not be shown, since each cause needs another remedy.
 import { ApiError } from '@/api/client';
 import { isChunk, isUnreachable } from '@/api/unreachable';
 
 export interface Failure {
-  /** A file of the console is gone; nobody answers; the server refused; the console itself is at fault. */
+  /**
+   * `chunk`: a file of the console is missing. `unreachable`: no response. `server`: an error response.
+   * `broken`: a bug in the console.
+   */
   kind: 'chunk' | 'unreachable' | 'server' | 'broken';
   requestId: string | undefined;
 }

@@ -1,17 +1,20 @@
-// What was asked and is remembered. Events say when it is no longer true, so nothing is asked twice for nothing.
+// The query client. Events invalidate cached responses, so nothing is refetched without a reason.
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 
 import { ApiError, isSpaceLost } from '@/api/client';
 import { meQuery } from '@/api/me';
 import { isReplacingSession } from '@/api/password';
 
-const MOST_TRIES = 2;
+const MAX_TRIES = 2;
 
-/** Where nobody has to be signed in: the door, and what a link leads to. */
+/** Pages that need no session: the login and approval links. */
 const OUTSIDE = /^\/(login$|approve\/)/;
 
-/** After the end of a session: to the login, and back from there. `meQuery` leaves a space that was lost. */
-function leave(error: unknown, isAboutMe: boolean): void {
+/**
+ * Redirects to the login when the session has ended, and back afterwards. `meQuery` handles the loss of a
+ * space.
+ */
+function redirectToLogin(error: unknown, isAboutMe: boolean): void {
   if (OUTSIDE.test(location.pathname) || isReplacingSession()) return;
   if (isSpaceLost(error)) {
     if (!isAboutMe) void queries.invalidateQueries({ queryKey: meQuery.queryKey });
@@ -23,14 +26,14 @@ function leave(error: unknown, isAboutMe: boolean): void {
 }
 
 export const queries = new QueryClient({
-  queryCache: new QueryCache({ onError: (error, { queryKey }) => leave(error, queryKey[0] === meQuery.queryKey[0]) }),
-  mutationCache: new MutationCache({ onError: (error) => leave(error, false) }),
+  queryCache: new QueryCache({ onError: (error, { queryKey }) => redirectToLogin(error, queryKey[0] === meQuery.queryKey[0]) }),
+  mutationCache: new MutationCache({ onError: (error) => redirectToLogin(error, false) }),
   defaultOptions: {
     queries: {
       staleTime: 30_000,
       refetchOnWindowFocus: false,
-      // What the server refused it refuses again.
-      retry: (tries, error) => !(error instanceof ApiError && error.status < 500) && tries < MOST_TRIES,
+      // A 4xx response is not retried.
+      retry: (tries, error) => !(error instanceof ApiError && error.status < 500) && tries < MAX_TRIES,
     },
   },
 });

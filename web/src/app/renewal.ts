@@ -1,32 +1,35 @@
-// Which of what is shown an event makes untrue, and when that is read again.
+// Invalidates cached queries by event, and refetches them after a pause.
 import type { QueryKey } from '@tanstack/react-query';
 
 import { Batch } from '@/api/batch';
 import type { HaftEvent } from '@/api/events';
 
-/** The part of a query client that is needed here. */
+/** The part of `QueryClient` that is used here. */
 export interface Queries {
   invalidateQueries: (what: { queryKey: QueryKey }) => Promise<unknown>;
 }
 
-/** An import tells of a thousand tools at once; they are asked for once. */
+/** An import emits a thousand tool events at once, which cause one refetch. */
 const PAUSE = 100;
 
-/** Hundreds of tasks may end in a second, and a conversation may change with each of its steps. */
+/**
+ * Pause for frequent events: tasks may end by the hundred per second, and a conversation changes with each
+ * step.
+ */
 const BUSY_PAUSE = 1000;
 
-/** Reads again what events make untrue: soon, and no more than once a second what changes often. */
+/** Refetches invalidated queries: soon, and frequently changing ones at most once a second. */
 export class Renewal {
-  private readonly soon: Stale;
-  private readonly busy: Stale;
+  private readonly soon: PendingInvalidations;
+  private readonly busy: PendingInvalidations;
 
   constructor(queries: Queries) {
-    this.soon = new Stale(queries, PAUSE);
-    this.busy = new Stale(queries, BUSY_PAUSE);
+    this.soon = new PendingInvalidations(queries, PAUSE);
+    this.busy = new PendingInvalidations(queries, BUSY_PAUSE);
   }
 
-  hear(event: HaftEvent): void {
-    this.soon.add(touched(event));
+  handle(event: HaftEvent): void {
+    this.soon.add(invalidatedKeys(event));
     this.busy.add(OFTEN[event.type] ?? []);
   }
 
@@ -36,8 +39,8 @@ export class Renewal {
   }
 }
 
-/** What is no longer true, until its pause is over. */
-class Stale {
+/** Query keys to invalidate at the end of a pause. */
+class PendingInvalidations {
   private readonly keys = new Map<string, QueryKey>();
   private readonly batch: Batch;
 
@@ -51,7 +54,7 @@ class Stale {
 
   add(keys: readonly QueryKey[]): void {
     for (const key of keys) this.keys.set(JSON.stringify(key), key);
-    if (keys.length > 0) this.batch.wish();
+    if (keys.length > 0) this.batch.request();
   }
 
   stop(): void {
@@ -59,8 +62,11 @@ class Stale {
   }
 }
 
-/** By the beginning of its key: `tool.updated` everything under `['tools']`. */
-function touched({ type, what }: HaftEvent): QueryKey[] {
+/**
+ * The query keys that an event invalidates, as prefixes: `tool.updated` invalidates everything under
+ * `['tools']`.
+ */
+function invalidatedKeys({ type, what }: HaftEvent): QueryKey[] {
   if (type === 'approval.asked') return [['approvals'], ['tasks']];
   if (typeof what !== 'string') return [];
   return [`${what}s`, ...(ALSO[what] ?? [])].map((noun) => [noun]);
@@ -68,19 +74,19 @@ function touched({ type, what }: HaftEvent): QueryKey[] {
 
 const OFTEN: Readonly<Record<string, readonly QueryKey[]>> = {
   'task.ended': [['tasks']],
-  // The one that is open is followed by events of its own.
+  // The open conversation has a separate event stream.
   'conversation.changed': [['conversations', 'list']],
 };
 
 const ALSO: Readonly<Record<string, readonly string[]>> = {
-  // A tool's agents show its name, and an agent's page its tools.
+  // Agents show the names of their tools, and tools list their agents.
   tool: ['agents'],
-  // Forms name the secrets of the space together with one's own.
+  // Forms list the secrets of the space together with those of the user.
   ownSecret: ['secrets'],
-  // What is decided goes on, and what is cancelled is asked about no more.
+  // A decided approval resumes its task; a cancelled task withdraws its approval.
   approval: ['tasks'],
   task: ['approvals'],
-  // One's role may have changed, or the name of the space.
+  // The user's role or the name of the space may have changed.
   member: ['me'],
   space: ['me'],
   user: ['me'],

@@ -1,7 +1,7 @@
-// Every address of the console; each page is loaded when it is opened.
+// The routes of the console. Each page is loaded when it is opened.
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet, redirect } from '@tanstack/react-router';
 
-import { keepSignature } from '@/api/approvalLink';
+import { storeSignature } from '@/api/approvalLink';
 import { ApiError } from '@/api/client';
 import { meQuery } from '@/api/me';
 import { ChunkError } from '@/api/unreachable';
@@ -17,8 +17,8 @@ const refuseChunk = (cause: unknown): never => {
 };
 
 /**
- * A page that is loaded when it is opened. The router would reload the window when that fails, which without a network
- * leaves the console; the error page finds out first whether the server is there.
+ * A lazily loaded page. If loading fails, the router would reload the window, which loses the console when
+ * offline; the error page checks first whether the server can be reached.
  */
 const page: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => load().catch(refuseChunk), name);
 
@@ -33,7 +33,7 @@ const login = createRoute({
   component: page(() => import('@/features/session/LoginPage'), 'LoginPage'),
 });
 
-/** Deciding on a call by a link, without being signed in. */
+/** Decides a call by an approval link, without a session. */
 const approve = createRoute({
   getParentRoute: () => root,
   path: '/approve/$id',
@@ -41,14 +41,14 @@ const approve = createRoute({
   beforeLoad: ({ params: { id }, location, cause }) => {
     const sig = new URLSearchParams(location.searchStr).get('sig');
     if (sig === null || cause === 'preload') return;
-    keepSignature({ id, sig });
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is told to go elsewhere
+    storeSignature({ id, sig });
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects by a thrown value
     throw redirect({ to: '/approve/$id', params: { id }, search: { sig: undefined }, replace: true });
   },
   component: page(() => import('@/features/approvals/LinkPage'), 'LinkPage'),
 });
 
-/** All pages but those: for who is signed in. */
+/** The parent of all pages that need a signed-in user. */
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
@@ -57,7 +57,7 @@ const inside = createRoute({
       await queries.query({ ...meQuery, staleTime: 'static' });
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) {
-        // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is told to go elsewhere
+        // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects by a thrown value
         throw redirect({ to: '/login', search: { link: undefined, from: location.href } });
       }
       throw error;
@@ -79,18 +79,18 @@ const chat = createRoute({
   component: page(() => import('@/features/chat/ChatPage'), 'ChatPage'),
 });
 
-const newTalk = createRoute({
+const newChat = createRoute({
   getParentRoute: () => chat,
   path: '/',
-  /** With whom, unless one chooses otherwise. */
+  /** The preselected agent. */
   validateSearch: (search) => ({ agent: text(search['agent']) }),
-  component: page(() => import('@/features/chat/NewTalkPage'), 'NewTalkPage'),
+  component: page(() => import('@/features/chat/NewChatPage'), 'NewChatPage'),
 });
 
-const talk = createRoute({
+const conversation = createRoute({
   getParentRoute: () => chat,
   path: '/$id',
-  component: page(() => import('@/features/chat/TalkPage'), 'TalkPage'),
+  component: page(() => import('@/features/chat/OpenConversationPage'), 'OpenConversationPage'),
 });
 
 const tools = createRoute({
@@ -100,7 +100,7 @@ const tools = createRoute({
   component: page(() => import('@/features/tools/ToolsPage'), 'ToolsPage'),
 });
 
-/** The part of a tool's request that the editor opens, as `safety`. */
+/** The part of the tool editor to open, for example `safety`. */
 const partOf = (search: Record<string, unknown>): { part?: string } => {
   const part = text(search['part']);
   return part === undefined ? {} : { part };
@@ -138,7 +138,7 @@ const calls = createRoute({
     from: text(search['from']),
     to: text(search['to']),
     q: text(search['q']),
-    /** The call that is open. */
+    /** The id of the call in the panel. */
     call: text(search['call']),
   }),
   component: page(() => import('@/features/calls/CallsPage'), 'CallsPage'),
@@ -150,7 +150,7 @@ const tasks = createRoute({
   validateSearch: (search) => ({
     view: text(search['view']),
     tool: text(search['tool']),
-    /** The task that is open. */
+    /** The id of the task in the panel. */
     task: text(search['task']),
   }),
   component: page(() => import('@/features/tasks/TasksPage'), 'TasksPage'),
@@ -185,7 +185,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     login,
     approve,
-    inside.addChildren([overview, chat.addChildren([newTalk, talk]), newTool, importTools, tool, tools, calls, tasks, approvals, agents, agent, settings]),
+    inside.addChildren([overview, chat.addChildren([newChat, conversation]), newTool, importTools, tool, tools, calls, tasks, approvals, agents, agent, settings]),
   ]),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,

@@ -1,15 +1,16 @@
-// The way out: nothing of who was here stays in this tab.
-import { ApiError, api, ask, chooseSpace } from '@/api/client';
+// Signs out, and removes all data of the user from this tab.
+import { api, ApiError, ask, chooseSpace } from '@/api/client';
 
 export async function signOut(): Promise<void> {
   try {
     await ask(api.POST('/api/logout'));
   } catch (error) {
-    // A session that has ended already is what was wanted; one that has not is not left behind unsaid.
+    // A 401 means that the session has ended already. Any other error is shown, since the session may still
+    // exist.
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
   }
   chooseSpace(null);
-  // Arguments that were being written.
+  // Drafts of arguments.
   sessionStorage.clear();
   location.assign('/login');
 }

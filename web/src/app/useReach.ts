@@ -1,11 +1,11 @@
-// Whether the server can be reached, asked until it can.
+// Polls whether the server can be reached, until it can.
 import { useEffect, useRef, useState } from 'react';
 
 export type Reach = 'checking' | 'away' | 'there';
 
 const PAUSE = 3000;
 const PATIENCE = 5000;
-/** What a proxy answers in place of a server that is away. */
+/** Statuses of a proxy whose upstream server is down. */
 const GATEWAY_ERRORS = [502, 503, 504];
 
 /** `onThere` is called when a check reaches the server: the first one, or the first one after the server was away. */

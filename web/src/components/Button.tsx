@@ -1,4 +1,4 @@
-// What is pressed: `primary` for the one thing a page is for, `danger` for what cannot be taken back.
+// Buttons: `primary` for the main action of a page, `danger` for actions that cannot be undone.
 import { LoaderCircle } from 'lucide-react';
 import type { ReactNode, Ref } from 'react';
 import { Button as AriaButton, type ButtonProps as AriaProps, Tooltip, TooltipTrigger } from 'react-aria-components';
@@ -15,8 +15,8 @@ export interface ButtonProps extends Omit<AriaProps, 'className' | 'children' | 
 }
 
 /**
- * A button that waits keeps the focus and does nothing. React Aria's own waiting announces the button by its id,
- * which is nobody's any more when the button goes away with what it was for.
+ * A pending button keeps the focus and ignores presses. React Aria's own pending state announces the button
+ * by its id, which no longer exists when the button is removed together with its dialog.
  */
 function waiting({ isPending, ...props }: AriaProps): AriaProps {
   if (isPending !== true) return props;
@@ -33,7 +33,7 @@ export function Button({ look = 'plain', small = false, icon, children, ...rest 
 }
 
 export interface IconButtonProps extends Omit<AriaProps, 'className' | 'children' | 'style' | 'aria-label'> {
-  /** What it does, for those who cannot see the picture; also shown when pointed at. */
+  /** The accessible name of the icon, also its tooltip. */
   label: string;
   children: ReactNode;
   look?: Look;

@@ -1,4 +1,4 @@
-// Code and JSON: shown as text, or in an editor that is loaded when it is opened.
+// Code and JSON, as text or in an editor that is loaded on demand.
 import { lazy, Suspense } from 'react';
 
 import css from './Code.module.css';
@@ -15,11 +15,11 @@ export function CodeEditor(props: EditorProps) {
   );
 }
 
-/** Text as it is, with a button to take it along. */
+/** Preformatted text with a copy button. */
 export function CodeBlock({ text, label, wrap = true }: { text: string; label: string; wrap?: boolean }) {
   return (
     <div className={css.block}>
-      {/* Long lines are scrolled, by keys too. */}
+      {/* Focusable, so that long lines can be scrolled by keyboard. */}
       <pre tabIndex={0} role="region" aria-label={label} className={wrap ? css.wrap : ''}>{text}</pre>
       <div className={css.copy}><CopyButton text={text} iconOnly /></div>
     </div>

@@ -1,4 +1,4 @@
-// The editor itself, in a chunk of its own.
+// The CodeMirror editor, in a separate chunk.
 import { json } from '@codemirror/lang-json';
 import { Compartment, EditorState } from '@codemirror/state';
 import { EditorView, placeholder as placeholderOf } from '@codemirror/view';
@@ -36,28 +36,31 @@ const theme = EditorView.theme({
   '.cm-selectionMatch': { backgroundColor: 'var(--accent-soft)' },
 });
 
-/** What may become otherwise while the editor is open: the language of its label, and whether one may write. */
-const later = new Compartment();
+/**
+ * Settings that may change while the editor is open: the language of its label, and whether it is read-only.
+ */
+const settingsCompartment = new Compartment();
 
-const laterOf = (label: string, isReadOnly: boolean) => [EditorView.contentAttributes.of({ 'aria-label': label }), EditorState.readOnly.of(isReadOnly)];
+const mutableSettings = (label: string, isReadOnly: boolean) => [EditorView.contentAttributes.of({ 'aria-label': label }), EditorState.readOnly.of(isReadOnly)];
 
 export default function CodeMirror(props: EditorProps) {
   const { label, value, onChange, language = 'json', placeholder, minHeight = 160, isInvalid, autoFocus } = props;
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const changed = useRef(onChange);
-  /** What was typed and has not come back as a value yet. */
-  const said = useRef<string[]>([]);
+  /** Typed texts that have not come back as `value` yet. */
+  const typedTexts = useRef<string[]>([]);
   const isReadOnly = onChange === undefined;
   const first = useRef({ value, language, placeholder, minHeight, label, autoFocus, isReadOnly });
   useEffect(() => {
     changed.current = onChange;
   });
   useEffect(() => {
-    if (place.current === null) return undefined;
+    if (container.current === null) return undefined;
     const begin = first.current;
-    // The page's policy forbids style elements; within a shadow the editor adopts sheets instead.
-    const root = place.current.shadowRoot ?? place.current.attachShadow({ mode: 'open', delegatesFocus: true });
+    // The content security policy forbids style elements; inside a shadow root the editor uses adopted style
+    // sheets instead.
+    const root = container.current.shadowRoot ?? container.current.attachShadow({ mode: 'open', delegatesFocus: true });
     const editor = new EditorView({
       parent: root,
       root,
@@ -70,13 +73,13 @@ export default function CodeMirror(props: EditorProps) {
           typeOver,
           EditorView.theme({ '.cm-content': { minHeight: `${begin.minHeight}px` } }),
           EditorView.lineWrapping,
-          later.of(laterOf(begin.label, begin.isReadOnly)),
+          settingsCompartment.of(mutableSettings(begin.label, begin.isReadOnly)),
           ...(begin.language === 'json' ? [json()] : []),
           ...(begin.placeholder === undefined ? [] : [placeholderOf(begin.placeholder)]),
           EditorView.updateListener.of((update) => {
             if (!update.docChanged || changed.current === undefined) return;
             const text = update.state.doc.toString();
-            said.current.push(text);
+            typedTexts.current.push(text);
             changed.current(text);
           }),
         ],
@@ -87,23 +90,24 @@ export default function CodeMirror(props: EditorProps) {
     return () => editor.destroy();
   }, []);
   useEffect(() => {
-    view.current?.dispatch({ effects: later.reconfigure(laterOf(label, isReadOnly)) });
+    view.current?.dispatch({ effects: settingsCompartment.reconfigure(mutableSettings(label, isReadOnly)) });
   }, [label, isReadOnly]);
-  // A value from outside takes the place of what is there. One's own typing comes back, and when it does, more may have
-  // been typed.
+  // A value from outside replaces the text. The user's own typing also comes back as a value, maybe after
+  // more was typed, and is ignored.
   useEffect(() => {
     const editor = view.current;
     if (editor === null) return;
-    const own = said.current.indexOf(value);
+    const own = typedTexts.current.indexOf(value);
     if (own >= 0) {
-      said.current.splice(0, own + 1);
+      typedTexts.current.splice(0, own + 1);
       return;
     }
     if (editor.state.doc.toString() !== value) {
       editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
     }
-    said.current = [];
+    typedTexts.current = [];
   }, [value]);
-  // Dialogs keep the focus among what they can see to be focusable; this one hands it on to the text.
-  return <div ref={place} tabIndex={0} className={`${css.editor} ${isInvalid === true ? css.invalid : ''}`} />;
+  // Dialogs trap the focus among the elements that they can see to be focusable; this wrapper passes it on to
+  // the text.
+  return <div ref={container} tabIndex={0} className={`${css.editor} ${isInvalid === true ? css.invalid : ''}`} />;
 }

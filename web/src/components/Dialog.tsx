@@ -1,16 +1,16 @@
-// What comes in front of the page: a dialog, and the one question before something is destroyed.
+// Modal dialogs: general, as a drawer, and as the confirmation of a destructive action.
 import { X } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { Dialog as AriaDialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
 
-import { wordsOf } from '@/api/client';
-import { useWords, words } from '@/i18n/language';
+import { errorText } from '@/api/client';
+import { texts, useTexts } from '@/i18n/language';
 
 import { Button, IconButton } from './Button';
 import css from './Dialog.module.css';
 import { ErrorNote } from './Note';
 
-const WORDS = words(
+const TEXTS = texts(
   { close: 'Close', cancel: 'Cancel' },
   { close: '关闭', cancel: '取消' },
 );
@@ -20,15 +20,15 @@ export interface DialogProps {
   isOpen: boolean;
   onClose: () => void;
   children: ReactNode;
-  /** A drawer at the side, for what is looked at beside the page. */
+  /** Shows a drawer at the side instead of a centered dialog. */
   side?: boolean;
   wide?: boolean;
-  /** Whether a press beside it closes it; not where something would be lost by that. */
+  /** True if a press outside closes the dialog; false where input would be lost. */
   isDismissable?: boolean;
 }
 
 export function Dialog({ title, isOpen, onClose, children, side = false, wide = false, isDismissable = true }: DialogProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return (
     <ModalOverlay
       className={`${css.overlay} ${side ? css.atSide : ''}`} isOpen={isOpen} isDismissable={isDismissable}
@@ -49,23 +49,23 @@ export function Dialog({ title, isOpen, onClose, children, side = false, wide = 
 
 export interface ConfirmProps {
   title: string;
-  /** What happens then. */
+  /** The consequences of the action. */
   children: ReactNode;
-  /** The verb: "Delete tool". */
+  /** The label of the confirming button: "Delete tool". */
   verb: string;
-  /** What the other button says, where "Cancel" could be taken for the act itself. */
-  keep?: string;
+  /** The label of the other button, where "Cancel" could be mistaken for the action. */
+  cancelLabel?: string;
   isOpen: boolean;
   onClose: () => void;
   onConfirm: () => Promise<unknown>;
 }
 
-export function Confirm({ title, children, verb, keep, isOpen, onClose, onConfirm }: ConfirmProps) {
-  const t = useWords(WORDS);
+export function Confirm({ title, children, verb, cancelLabel, isOpen, onClose, onConfirm }: ConfirmProps) {
+  const t = useTexts(TEXTS);
   const [error, setError] = useState<unknown>();
   const [isPending, setIsPending] = useState(false);
   const close = () => {
-    // The next question, maybe about something else, begins anew.
+    // Clears the error when the dialog is opened again, maybe for another object.
     setError(undefined);
     onClose();
   };
@@ -84,9 +84,9 @@ export function Confirm({ title, children, verb, keep, isOpen, onClose, onConfir
   return (
     <Dialog title={title} isOpen={isOpen} onClose={close}>
       <div>{children}</div>
-      {error !== undefined && <ErrorNote>{wordsOf(error)}</ErrorNote>}
+      {error !== undefined && <ErrorNote>{errorText(error)}</ErrorNote>}
       <footer className={css.footer}>
-        <Button onPress={close}>{keep ?? t.cancel}</Button>
+        <Button onPress={close}>{cancelLabel ?? t.cancel}</Button>
         <Button look="danger" isPending={isPending} onPress={() => void confirm()}>{verb}</Button>
       </footer>
     </Dialog>

@@ -1,4 +1,4 @@
-// Fields of forms: a label, what it is for, the field, and what is wrong with it, tied together for every reader.
+// Form fields: label, hint, control and error, linked for assistive technology.
 import { type HTMLInputAutoCompleteAttribute, type ReactNode, useId } from 'react';
 import {
   Button, FieldError, Input, Label, ListBox, ListBoxItem, NumberField as AriaNumber, Popover,
@@ -11,9 +11,9 @@ import css from './Field.module.css';
 
 export interface FieldProps {
   label: string;
-  /** Without one to be seen: the place says what it is. */
+  /** Hides the label visually, where the context makes it clear. */
   isLabelHidden?: boolean;
-  /** Beside the label: the name as it is sent, a choice of the field's type. */
+  /** Content beside the label: the name in the request, or a choice of the field's type. */
   aside?: ReactNode;
   description?: ReactNode;
   error?: string | undefined;
@@ -61,9 +61,9 @@ export interface TextFieldProps extends FieldProps {
   placeholder?: string;
   type?: 'text' | 'password' | 'url' | 'email' | 'date' | 'time' | 'datetime-local';
   autoComplete?: HTMLInputAutoCompleteAttribute;
-  /** Code, a URL, a name: letters of one width. */
+  /** Uses the monospaced font, for code, URLs and names. */
   isMono?: boolean;
-  /** Several lines, so many at first. */
+  /** The initial number of lines; makes the field a text area. */
   rows?: number;
   onBlur?: () => void;
 }
@@ -90,7 +90,7 @@ export interface NumberFieldProps extends FieldProps {
   /** `undefined` while the field is empty. */
   value: number | undefined;
   onChange: (value: number | undefined) => void;
-  /** Bounds are for the arrow keys. What is typed stays as it is, and what is wrong with it is said at the field. */
+  /** Bounds of the arrow keys. Typed values are not clamped; the field shows an error instead. */
   minimum?: number;
   maximum?: number;
   step?: number;
@@ -199,7 +199,7 @@ export function Switch({ label, description, isLabelHidden, ...rest }: TogglePro
 }
 
 export interface CheckboxProps extends ToggleProps {
-  /** Some of what it stands for, and not all. */
+  /** True if some, but not all, of the represented items are selected. */
   isIndeterminate?: boolean;
 }
 
@@ -216,7 +216,7 @@ export function Checkbox({ label, description, isLabelHidden, ...rest }: Checkbo
   );
 }
 
-/** Its label alone is its name; what is said of it comes after. */
+/** Makes the label alone the accessible name; hint and error become the description. */
 function named(label: string, isLabelHidden: boolean | undefined, id: string) {
   return isLabelHidden === true ? { 'aria-label': label } : { 'aria-labelledby': id };
 }

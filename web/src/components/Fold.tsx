@@ -1,4 +1,4 @@
-// What is folded away until somebody wants it.
+// A collapsible section.
 import { ChevronRight } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-components';
@@ -7,13 +7,13 @@ import css from './Fold.module.css';
 
 export interface FoldProps {
   title: string;
-  /** Beside the title, quietly. */
+  /** A muted note beside the title. */
   note?: ReactNode;
   children: ReactNode;
   isOpenAtFirst?: boolean;
-  /** Something in it must be seen; it stays open when that is mended. */
+  /** True if the content needs attention: opens the section, which stays open afterwards. */
   isUrgent?: boolean;
-  /** Of the heading: one below that of what it stands in. */
+  /** The heading level: one below that of the surrounding heading. */
   level?: 2 | 3;
 }
 
@@ -29,7 +29,7 @@ export function Fold({ title, note, children, isOpenAtFirst = false, isUrgent = 
           {note !== undefined && <span className={css.note}>{note}</span>}
         </Button>
       </Heading>
-      {/* What is folded away is not asked for either. */}
+      {/* Collapsed content is not rendered, so its data is not requested. */}
       <DisclosurePanel>{isOpen && <div className={css.body}>{children}</div>}</DisclosurePanel>
     </Disclosure>
   );

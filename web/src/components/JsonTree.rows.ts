@@ -1,16 +1,16 @@
-// The rows of a tree of JSON: those that are open, in order, and where keys lead among them.
+// The rows of a JSON tree: the visible rows in order, and keyboard navigation between them.
 export interface TreeRow {
-  /** `items[0].name`; the whole is empty. */
+  /** For example `items[0].name`; empty for the root. */
   path: string;
-  /** Absent for the whole. */
+  /** Absent for the root. */
   name: string | undefined;
   value: unknown;
   type: 'string' | 'number' | 'boolean' | 'null' | 'branch';
   depth: number;
-  /** How many it holds, where it holds any. */
+  /** The number of children; `undefined` for scalars. */
   size: number | undefined;
   isOpen: boolean;
-  place: number;
+  position: number;
   siblings: number;
 }
 
@@ -38,13 +38,15 @@ function typeOf(value: unknown): TreeRow['type'] {
   return 'branch';
 }
 
-/** Only what is open is gone through, so that a large value costs nothing until it is looked at. */
+/**
+ * Returns the visible rows. Visits open nodes only, so that a large value costs nothing until it is opened.
+ */
 export function rowsOf(value: unknown, open: ReadonlySet<string>): TreeRow[] {
   const rows: TreeRow[] = [];
-  const add = (name: string | undefined, path: string, one: unknown, depth: number, place: number, siblings: number) => {
+  const add = (name: string | undefined, path: string, one: unknown, depth: number, position: number, siblings: number) => {
     const size = sizeOf(one);
     const isOpen = size !== undefined && open.has(path);
-    rows.push({ path, name, value: one, type: typeOf(one), depth, size, isOpen, place, siblings });
+    rows.push({ path, name, value: one, type: typeOf(one), depth, size, isOpen, position, siblings });
     if (!isOpen) return;
     const entries = entriesOf(one, path);
     entries.forEach(([inner, innerPath, item], index) => add(inner, innerPath, item, depth + 1, index + 1, entries.length));
@@ -55,7 +57,7 @@ export function rowsOf(value: unknown, open: ReadonlySet<string>): TreeRow[] {
 
 const ROWS_AT_FIRST = 40;
 
-/** What is open at first: level by level, as long as it stays in view. */
+/** The nodes that are open initially: level by level, while all rows fit into view. */
 export function firstOpen(value: unknown): Set<string> {
   const open = new Set<string>();
   let rows = 1;
@@ -65,7 +67,7 @@ export function firstOpen(value: unknown): Set<string> {
     for (const [, path, one] of level) {
       const size = sizeOf(one) ?? 0;
       if (size === 0) continue;
-      // The whole is always open: there is nothing else to see.
+      // The root is always open.
       if (path !== '' && rows + size > ROWS_AT_FIRST) continue;
       open.add(path);
       rows += size;
@@ -78,7 +80,10 @@ export function firstOpen(value: unknown): Set<string> {
 
 export type Move = { to: number } | { open: boolean };
 
-/** What a key does in a tree: goes to a row, or opens or closes the one that is chosen. */
+/**
+ * The effect of a key: select a row, or open or close the selected one. Returns `null` if the key has no
+ * effect.
+ */
 export function moveTo(key: string, rows: readonly TreeRow[], at: number): Move | null {
   const row = rows[at];
   if (row === undefined) return null;
@@ -115,7 +120,7 @@ function parentOf(rows: readonly TreeRow[], at: number): number {
   return at;
 }
 
-/** A value on one line, of a bearable length. */
+/** A value on one line, truncated. */
 export function summaryOf(value: unknown, longest: number): string {
   const text = typeof value === 'string' ? JSON.stringify(value.slice(0, longest)) : JSON.stringify(value ?? null);
   return typeof value === 'string' && value.length > longest ? `${text.slice(0, -1)}…"` : text;

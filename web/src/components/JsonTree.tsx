@@ -1,32 +1,32 @@
-// JSON as a tree: opened piece by piece, walked by keys, and drawn only where it is looked at.
+// A JSON value as a tree: expandable, navigable by keyboard, and virtualized.
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ChevronRight } from 'lucide-react';
 import { type KeyboardEvent, useId, useMemo, useRef, useState } from 'react';
 
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { CopyButton } from './CopyButton';
 import { firstOpen, moveTo, rowsOf, summaryOf, type TreeRow } from './JsonTree.rows';
 import css from './JsonTree.module.css';
 
-const WORDS = words(
-  { copyValue: 'Copy value', copyPath: 'Copy path', list: (n: number) => (n === 1 ? '1 item' : `${n} items`), fields: (n: number) => (n === 1 ? '1 field' : `${n} fields`), whole: 'All of it' },
+const TEXTS = texts(
+  { copyValue: 'Copy value', copyPath: 'Copy path', list: (n: number) => (n === 1 ? '1 item' : `${n} items`), fields: (n: number) => (n === 1 ? '1 field' : `${n} fields`), whole: 'Whole value' },
   { copyValue: '复制值', copyPath: '复制路径', list: (n: number) => `${n} 项`, fields: (n: number) => `${n} 个字段`, whole: '全部' },
 );
 
 const ROW_HEIGHT = 26;
 const MOST_HEIGHT = 460;
-/** A row shows the beginning; all of it stands below when the row is chosen. */
-const LONGEST = 240;
+/** Maximum length of a value in its row. The selected value is shown whole below the tree. */
+const MAX_LENGTH = 240;
 
 export function JsonTree({ value, label }: { value: unknown; label: string }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const id = useId();
   const [open, setOpen] = useState(() => firstOpen(value));
   const [active, setActive] = useState('');
   const rows = useMemo(() => rowsOf(value, open), [value, open]);
   const scroller = useRef<HTMLDivElement>(null);
-  // eslint-disable-next-line react-hooks/incompatible-library -- what it gives is used here alone
+  // eslint-disable-next-line react-hooks/incompatible-library -- its result does not leave this component
   const virtual = useVirtualizer({
     count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_HEIGHT, overscan: 12, initialRect: { width: 600, height: MOST_HEIGHT },
   });
@@ -98,12 +98,12 @@ interface RowProps {
 }
 
 function Row({ id, row, top, isActive, onPress }: RowProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const isBranch = row.size !== undefined;
   return (
-    // Keys are heard by the tree, which has the focus.
+    // The tree has the focus, so it handles the keys of its rows.
     <div
-      id={id} role="treeitem" aria-level={row.depth + 1} aria-setsize={row.siblings} aria-posinset={row.place} aria-selected={isActive}
+      id={id} role="treeitem" aria-level={row.depth + 1} aria-setsize={row.siblings} aria-posinset={row.position} aria-selected={isActive}
       aria-expanded={isBranch ? row.isOpen : undefined} className={`${css.row} ${isActive ? css.active : ''}`} onClick={onPress}
       style={{ transform: `translateY(${top}px)`, height: ROW_HEIGHT, paddingLeft: 6 + row.depth * 16 }}
     >
@@ -112,7 +112,7 @@ function Row({ id, row, top, isActive, onPress }: RowProps) {
       {isBranch ? (
         <span className={css.summary}>{Array.isArray(row.value) ? t.list(row.size ?? 0) : t.fields(row.size ?? 0)}</span>
       ) : (
-        <span className={css[row.type]}>{summaryOf(row.value, LONGEST)}</span>
+        <span className={css[row.type]}>{summaryOf(row.value, MAX_LENGTH)}</span>
       )}
     </div>
   );

@@ -1,4 +1,4 @@
-// The mark of Haft, drawn in place, so that it is there without a request; `public/favicon.svg` is the same for the browser.
+// The logo as inline SVG, shown without a request. `public/favicon.svg` is the browser's copy.
 export function Logo({ size }: { size: number }) {
   return (
     <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden>

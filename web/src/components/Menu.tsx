@@ -1,4 +1,4 @@
-// A button that opens a list of things to do.
+// A button that opens a menu of actions.
 import type { ReactNode } from 'react';
 import { Menu as AriaMenu, MenuItem, MenuTrigger, Popover } from 'react-aria-components';
 
@@ -9,7 +9,7 @@ export interface MenuAction {
   label: string;
   icon?: ReactNode;
   isDangerous?: boolean;
-  /** Given for all of them: one is chosen, and a reader is told which. */
+  /** If set on all items, the menu is a choice, and assistive technology announces the selected item. */
   isSelected?: boolean;
   onAction: () => void;
 }

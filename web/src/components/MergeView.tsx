@@ -1,9 +1,9 @@
-// Two texts against each other, in a chunk of its own: side by side, or one within the other where there is no room.
+// A diff of two texts, in a separate chunk: side by side, or unified on narrow screens.
 import { json } from '@codemirror/lang-json';
 import { MergeView as SideBySide, unifiedMergeView } from '@codemirror/merge';
 import { EditorState, type Extension } from '@codemirror/state';
 import { EditorView, lineNumbers } from '@codemirror/view';
-import { useEffect, useRef } from 'react';
+import { useLayoutEffect, useRef } from 'react';
 
 import { highlight } from '@/components/highlight';
 
@@ -14,7 +14,7 @@ export interface MergeProps {
   before: string;
   after: string;
   isNarrow: boolean;
-  /** Long stretches without a difference are folded. */
+  /** Collapses long unchanged passages. */
   isFolded: boolean;
   unchanged: string;
 }
@@ -36,11 +36,12 @@ const theme = EditorView.theme({
 const FOLDING = { margin: 3, minSize: 6 };
 
 export default function MergeView({ label, before, after, isNarrow, isFolded, unchanged }: MergeProps) {
-  const place = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (place.current === null) return undefined;
-    // The page's policy forbids style elements; within a shadow the editor adopts sheets instead.
-    const root = place.current.shadowRoot ?? place.current.attachShadow({ mode: 'open' });
+  const container = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (container.current === null) return undefined;
+    // The content security policy forbids style elements; inside a shadow root the editor uses adopted style
+    // sheets instead.
+    const root = container.current.shadowRoot ?? container.current.attachShadow({ mode: 'open' });
     const extensions: Extension[] = [
       lineNumbers(), json(), theme, highlight, EditorView.lineWrapping, EditorState.readOnly.of(true), EditorView.editable.of(false),
       EditorState.phrases.of({ '$ unchanged lines': unchanged }),
@@ -57,5 +58,5 @@ export default function MergeView({ label, before, after, isNarrow, isFolded, un
     });
     return () => view.destroy();
   }, [label, before, after, isNarrow, isFolded, unchanged]);
-  return <div ref={place} className={css.merge} />;
+  return <div ref={container} className={css.merge} />;
 }

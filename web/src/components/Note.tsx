@@ -1,4 +1,4 @@
-// What is said on a page: an error where it happened, a hint, an empty place and what to do about it.
+// Notes on a page: an error, a hint, or an empty state with its main action.
 import { CircleAlert, Info, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
 
@@ -20,9 +20,9 @@ export interface EmptyProps {
   icon: ReactNode;
   title: string;
   children: ReactNode;
-  /** What to do first. */
+  /** The main action. */
   action?: ReactNode;
-  /** Whether there is nothing else on the page, so that this is what it is called. */
+  /** True if the page has no other content, so that this title is the heading of the page. */
   isPage?: boolean;
 }
 

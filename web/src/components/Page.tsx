@@ -1,23 +1,23 @@
-// A page: its title, the one thing to do there, and cards.
+// The layout of a page: title, main action, cards, loading and error states.
 import { ArrowLeft, LoaderCircle } from 'lucide-react';
 import type { ReactNode } from 'react';
 
-import { wordsOf } from '@/api/client';
-import { useWords, words } from '@/i18n/language';
+import { errorText } from '@/api/client';
+import { texts, useTexts } from '@/i18n/language';
 
 import { Button } from './Button';
 import { ErrorNote } from './Note';
 import css from './Page.module.css';
 
-const WORDS = words({ loading: 'Loading…', again: 'Try again' }, { loading: '加载中…', again: '重试' });
+const TEXTS = texts({ loading: 'Loading…', again: 'Try again' }, { loading: '加载中…', again: '重试' });
 
 export interface PageProps {
   title: string;
-  /** One line under the title. */
+  /** One line below the title. */
   about?: ReactNode;
-  /** Buttons at the right of the title. */
+  /** Buttons to the right of the title. */
   actions?: ReactNode;
-  /** Where one came from. */
+  /** A link to the parent page. */
   back?: ReactNode;
   children: ReactNode;
 }
@@ -43,7 +43,7 @@ export interface CardProps {
   title?: ReactNode;
   actions?: ReactNode;
   children: ReactNode;
-  /** Without room around: for tables and lists. */
+  /** Removes the padding, for tables and lists. */
   flush?: boolean;
 }
 
@@ -61,9 +61,9 @@ export function Card({ title, actions, children, flush = false }: CardProps) {
   );
 }
 
-/** While something comes. */
+/** A loading indicator. */
 export function Loading() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return (
     <div className={css.loading} role="status">
       <LoaderCircle className={css.spin} aria-hidden /> {t.loading}
@@ -71,12 +71,12 @@ export function Loading() {
   );
 }
 
-/** When it did not. */
+/** The error state of a page whose data could not be loaded, with a retry button. */
 export function LoadFailed({ error, again }: { error: unknown; again: () => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return (
     <ErrorNote>
-      {wordsOf(error)} <Button small onPress={again}>{t.again}</Button>
+      {errorText(error)} <Button small onPress={again}>{t.again}</Button>
     </ErrorNote>
   );
 }

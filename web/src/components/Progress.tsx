@@ -1,15 +1,15 @@
-// How far a task is, where it says so.
+// The progress of a task, if the task reports any.
 import { ProgressBar } from 'react-aria-components';
 
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './Progress.module.css';
 
-const WORDS = words({ progress: 'Progress' }, { progress: '进度' });
+const TEXTS = texts({ progress: 'Progress' }, { progress: '进度' });
 
 export function Progress({ fraction }: { fraction: number }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   return (
     <ProgressBar aria-label={t.progress} value={fraction * 100} className={css.progress ?? ''}>

@@ -1,4 +1,4 @@
-// One of a few, all in sight: a choice that changes what is shown beside it.
+// A segmented control: one of a few visible options.
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components';
 
 import css from './Segmented.module.css';

@@ -1,4 +1,4 @@
-// Parts of one thing, one at a time.
+// Tabs.
 import type { ReactNode } from 'react';
 import { Tab, TabList, TabPanel, Tabs as AriaTabs } from 'react-aria-components';
 
@@ -7,7 +7,7 @@ import css from './Tabs.module.css';
 export interface TabItem<K extends string> {
   id: K;
   label: string;
-  /** Behind the label: a number, or that something inside is wrong. */
+  /** Content after the label: a count, or a sign that a field inside is invalid. */
   mark?: ReactNode;
   content: ReactNode;
 }
@@ -15,7 +15,7 @@ export interface TabItem<K extends string> {
 export interface TabsProps<K extends string> {
   label: string;
   tabs: readonly TabItem<K>[];
-  /** Which one is open, where the address says so. */
+  /** The key of the open tab, if the address determines it. */
   selected?: K;
   onSelect?: (tab: K) => void;
 }

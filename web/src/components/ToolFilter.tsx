@@ -1,25 +1,25 @@
-// Chooses a tool by typing a part of its name; there may be ten thousand.
+// A combo box that filters by tool. Tools are searched on the server, since there may be ten thousand.
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ChevronDown } from 'lucide-react';
 import { useDeferredValue, useState } from 'react';
 import { Button, ComboBox, Input, ListBox, ListBoxItem, Popover } from 'react-aria-components';
 
 import { api, ask } from '@/api/client';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import field from './Field.module.css';
 import { usePageStaysOpen } from './usePageStaysOpen';
 import css from './ToolFilter.module.css';
 
-const WORDS = words(
-  { tool: 'Tool', any: 'Any tool', none: 'No tool has such a name. Enter looks for it all the same.' },
+const TEXTS = texts(
+  { tool: 'Tool', any: 'Any tool', none: 'No tool with this name. Press Enter to filter by it anyway.' },
   { tool: '工具', any: '全部工具', none: '没有这个名称的工具。按回车仍可按此名称查找。' },
 );
 
-const MOST = 50;
+const MAX_ITEMS = 50;
 
 export function ToolFilter({ value, onChange }: { value: string | undefined; onChange: (tool: string | undefined) => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const onOpenChange = usePageStaysOpen();
   const [typed, setTyped] = useState<string>();
   const q = useDeferredValue(typed ?? '');
@@ -27,13 +27,14 @@ export function ToolFilter({ value, onChange }: { value: string | undefined; onC
     queryKey: ['tools', 'names', q],
     enabled: typed !== undefined,
     queryFn: async () => {
-      const query = { limit: MOST, ...(q === '' ? {} : { q }) };
+      const query = { limit: MAX_ITEMS, ...(q === '' ? {} : { q }) };
       return (await ask(api.GET('/api/tools', { params: { query } }))).items.map(({ name }) => ({ name }));
     },
     placeholderData: keepPreviousData,
   });
   const choose = (name: string) => {
-    // At once, and not when the address says so: a text that changes by itself would open the list again.
+    // Set immediately, not when the address has changed: a text that changes by itself would open the list
+    // again.
     setTyped(name);
     if (name !== value) onChange(name);
   };

@@ -1,6 +1,9 @@
-// Puts a text where it can be pasted from.
+// Copies a text to the clipboard.
 
-/** Whether that worked. Browsers have a clipboard for https and for this machine alone; elsewhere it is done the old way. */
+/**
+ * Returns true on success. Browsers offer the Clipboard API for https and localhost only; elsewhere
+ * `execCommand` is used.
+ */
 export async function copyText(text: string): Promise<boolean> {
   if (!window.isSecureContext) return copyBySelection(text);
   try {
@@ -16,11 +19,11 @@ function copyBySelection(text: string): boolean {
   const field = document.createElement('textarea');
   field.value = text;
   field.className = 'hidden';
-  // Within a dialog, if there is one: it takes back the focus of what is beside it.
+  // Appended inside the open dialog, if any, since a dialog takes the focus away from elements outside of it.
   (before?.closest('[role="dialog"], [role="alertdialog"]') ?? document.body).append(field);
   field.select();
   try {
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- there is nothing else where there is no clipboard
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- the only way without the Clipboard API
     return document.execCommand('copy');
   } finally {
     field.remove();

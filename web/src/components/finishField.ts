@@ -1,6 +1,7 @@
-// A number, and a name that others depend on, count when their field is left. A key that saves or runs comes before that.
+// Commits the focused field before a keyboard shortcut saves or runs: number and name fields commit on blur
+// only.
 
-/** Lets the field that is written in give what it holds; one stays in it. */
+/** Makes the focused field commit its value, and keeps the focus in it. */
 export function finishField(at: EventTarget | null): void {
   if (!(at instanceof HTMLInputElement)) return;
   at.blur();

@@ -1,8 +1,8 @@
-// The colours of code in an editor: those of the page, so that they can be read in either theme.
+// Syntax colors of the editor, taken from the page so that both themes have enough contrast.
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { tags } from '@lezer/highlight';
 
-const colours = HighlightStyle.define([
+const colors = HighlightStyle.define([
   { tag: tags.propertyName, color: 'var(--accent-strong)' },
   { tag: tags.string, color: 'var(--good)' },
   { tag: [tags.number, tags.bool, tags.null], color: 'var(--warn)' },
@@ -10,4 +10,4 @@ const colours = HighlightStyle.define([
   { tag: tags.invalid, color: 'var(--bad)' },
 ]);
 
-export const highlight = syntaxHighlighting(colours);
+export const highlight = syntaxHighlighting(colors);

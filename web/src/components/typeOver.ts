@@ -1,5 +1,5 @@
-// Typing over a selection. Browsers give what is typed the looks of what it replaces by an inline style,
-// which the page's policy refuses; so the editor replaces the selection itself.
+// Typing over a selection. Browsers give the new text the appearance of the replaced text by an inline style,
+// which the content security policy refuses; so the editor replaces the selection itself.
 import { EditorView } from '@codemirror/view';
 
 export const typeOver = EditorView.domEventHandlers({
@@ -8,7 +8,7 @@ export const typeOver = EditorView.domEventHandlers({
     const text = event.data;
     if (event.inputType !== 'insertText' || text === null || empty || view.composing || view.state.readOnly) return false;
     const insert = () => view.state.update(view.state.replaceSelection(text), { userEvent: 'input.type', scrollIntoView: true });
-    // Those who would hear of it from the editor: a bracket is put around the selection, for one.
+    // Other input handlers come first, such as the one that puts brackets around the selection.
     const isTaken = view.state.facet(EditorView.inputHandler).some((take) => take(view, from, to, text, insert));
     if (!isTaken) view.dispatch(insert());
     event.preventDefault();

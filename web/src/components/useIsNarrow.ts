@@ -1,4 +1,4 @@
-// Whether there is no room for two things beside each other.
+// Returns true if the window is too narrow for two columns.
 import { useSyncExternalStore } from 'react';
 
 const narrow = matchMedia('(max-width: 760px)');

@@ -1,4 +1,4 @@
-// Whether the page is visible: not in a background tab, nor minimized.
+// Returns true if the page is visible: not in a background tab and not minimized.
 import { useSyncExternalStore } from 'react';
 
 const subscribe = (changed: () => void) => {

@@ -1,7 +1,7 @@
-// The time, told again after each pause: for what is said to be so long ago, or so far ahead.
+// The present time, updated after each pause, for relative times.
 import { useEffect, useState } from 'react';
 
-/** Without a pause it stands still. */
+/** Without a pause the time is not updated. */
 export function useNow(pause: number | undefined): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -1,7 +1,7 @@
-// A list that opens under a text field leaves the rest of the page to everybody.
+// Keeps the page accessible while the list of a combo box is open.
 import { useEffect } from 'react';
 
-/** What bears this mark is hidden from nobody when something opens. */
+/** React Aria does not hide elements with this attribute from screen readers when an overlay opens. */
 const MARK = 'data-react-aria-top-layer';
 
 function mark(isOpen: boolean): void {
@@ -9,8 +9,8 @@ function mark(isOpen: boolean): void {
 }
 
 /**
- * For a combo box's `onOpenChange`. While its list is open, all else would be hidden from screen readers
- * though keys and presses still lead there.
+ * For the `onOpenChange` of a combo box. Otherwise React Aria hides the rest of the page from screen readers
+ * while the list is open, although it can still be reached by keys and presses.
  */
 export function usePageStaysOpen(): (isOpen: boolean) => void {
   useEffect(() => () => mark(false), []);

@@ -1,4 +1,4 @@
-// Numbers, times and durations as people read them.
+// Formats numbers, times and durations for people.
 import { useMemo } from 'react';
 
 import { useLanguage } from './language';
@@ -30,8 +30,8 @@ export function formats(locale: string): Format {
     month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false,
   });
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: locale === 'zh-CN' ? 'short' : 'long' });
-  // A number stands free between Chinese characters, here as in every sentence.
-  const said = (value: number, unit: Intl.RelativeTimeFormatUnit) => relative.format(value, unit).replace(/(\d)(?=\p{Script=Han})/u, '$1 ');
+  // Adds a space between a number and Chinese characters, as in all Chinese texts of the console.
+  const formatRelative = (value: number, unit: Intl.RelativeTimeFormatUnit) => relative.format(value, unit).replace(/(\d)(?=\p{Script=Han})/u, '$1 ');
   return {
     count: (value) => (Math.abs(value) < 10_000 ? plain : compact).format(value),
     percent: (value) => share.format(value),
@@ -45,10 +45,10 @@ export function formats(locale: string): Format {
     ago: (at, now = Date.now()) => {
       const past = new Date(at).getTime() - now;
       const size = Math.abs(past);
-      if (size < MINUTE) return said(Math.round(past / SECOND), 'second');
-      if (size < HOUR) return said(Math.round(past / MINUTE), 'minute');
-      if (size < DAY) return said(Math.round(past / HOUR), 'hour');
-      return said(Math.round(past / DAY), 'day');
+      if (size < MINUTE) return formatRelative(Math.round(past / SECOND), 'second');
+      if (size < HOUR) return formatRelative(Math.round(past / MINUTE), 'minute');
+      if (size < DAY) return formatRelative(Math.round(past / HOUR), 'hour');
+      return formatRelative(Math.round(past / DAY), 'day');
     },
     bytes: (value) => {
       if (value < 1024) return `${value} B`;

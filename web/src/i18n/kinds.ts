@@ -1,11 +1,11 @@
-// What can go wrong with a call, and through which door it came, in words.
+// Names of error kinds, and of the interfaces by which calls arrive.
 import type { ErrorKind, Schemas } from '@/api/client';
 
-import { useWords, words } from './language';
+import { texts, useTexts } from './language';
 
 type Source = Schemas['ToolCallRow']['source'];
 
-const KINDS = words<Record<ErrorKind, string>>(
+const KINDS = texts<Record<ErrorKind, string>>(
   {
     Network: 'Network', Timeout: 'Timeout', Validation: 'Validation', Authentication: 'Authentication', Permission: 'Permission',
     NotFound: 'Not found', RateLimit: 'Rate limit', Server: 'Server error', CircuitOpen: 'Circuit open',
@@ -21,11 +21,11 @@ const KINDS = words<Record<ErrorKind, string>>(
   },
 );
 
-const SOURCES = words<Record<Source, string>>(
+const SOURCES = texts<Record<Source, string>>(
   { api: 'API', chat: 'Chat', flow: 'Flow', mcp: 'MCP', cli: 'CLI', task: 'Task', library: 'Library' },
   { api: 'API', chat: '对话', flow: '流程', mcp: 'MCP', cli: '命令行', task: '任务', library: '嵌入库' },
 );
 
-export const useKinds = (): Record<ErrorKind, string> => useWords(KINDS);
+export const useKinds = (): Record<ErrorKind, string> => useTexts(KINDS);
 
-export const useSources = (): Record<Source, string> => useWords(SOURCES);
+export const useSources = (): Record<Source, string> => useTexts(SOURCES);

@@ -1,4 +1,5 @@
-// The language of the console: chosen here, else the browser's. Words live beside the feature that says them.
+// The language of the console: chosen by the user, else that of the browser. Texts are defined beside the
+// feature that shows them.
 import { createContext, type ReactNode, use, useMemo, useState } from 'react';
 
 export type Language = 'en' | 'zh';
@@ -10,7 +11,7 @@ interface Chosen {
 
 const Context = createContext<Chosen>({ language: 'en', choose: () => undefined });
 
-/** What `first.js` found before anything was drawn. */
+/** The language that `first.js` determined before the first render. */
 export function languageNow(): Language {
   return document.documentElement.lang === 'zh' ? 'zh' : 'en';
 }
@@ -35,18 +36,18 @@ export function useLanguage(): Chosen {
 type Word = string | ((...args: never[]) => string);
 type Shape<T> = { [K in keyof T]: T[K] extends (...args: infer A) => string ? (...args: A) => string : string };
 
-export interface Words<T> {
+export interface Texts<T> {
   en: T;
   zh: Shape<T>;
 }
 
-/** Words in both languages; one that is missing in Chinese does not compile. */
-export function words<T extends Record<string, Word>>(en: T, zh: Shape<T>): Words<T> {
+/** Texts in both languages; a text missing in Chinese is a compile error. */
+export function texts<T extends Record<string, Word>>(en: T, zh: Shape<T>): Texts<T> {
   return { en, zh };
 }
 
-/** The words of a feature in the language that was chosen. */
-export function useWords<T>(of: Words<T>): Shape<T> {
+/** The texts of a feature in the chosen language. */
+export function useTexts<T>(of: Texts<T>): Shape<T> {
   const { language } = useLanguage();
   return language === 'zh' ? of.zh : (of.en as Shape<T>);
 }

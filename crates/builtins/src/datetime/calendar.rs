@@ -17,7 +17,7 @@ pub(super) enum Unit {
     Millisecond,
 }
 
-/// Every unit with its name and the short forms that day.js has for it.
+/// Every unit with its name and the short forms of day.js.
 const UNITS: [(Unit, &str, &[&str]); 9] = [
     (Unit::Year, "year", &["y"]),
     (Unit::Quarter, "quarter", &["Q"]),
@@ -30,11 +30,11 @@ const UNITS: [(Unit, &str, &[&str]); 9] = [
     (Unit::Millisecond, "millisecond", &["ms"]),
 ];
 
-/// The units that the schema lists; the others are accepted all the same.
+/// The units that the schema lists; the others are accepted too.
 pub(super) const LISTED: [&str; 7] = ["year", "month", "week", "day", "hour", "minute", "second"];
 
-/// All spellings that are accepted and not listed (short forms, plurals, capitals), each with the listed unit beside
-/// which it is.
+/// All unlisted spellings that are accepted (short forms, plurals, capitals), each with the listed unit of
+/// the same meaning.
 pub(super) static UNLISTED: LazyLock<Vec<(String, &'static str)>> = LazyLock::new(|| {
     let mut unlisted = Vec::new();
     for (unit, name, short) in UNITS {
@@ -56,9 +56,9 @@ pub(super) static UNLISTED: LazyLock<Vec<(String, &'static str)>> = LazyLock::ne
 });
 
 impl Unit {
-    /// The unit of that name or short form; days where there is none, which the schema lets not through.
+    /// Returns the unit with this name or short form. Unknown names, which the schema rejects, count as days.
     pub(super) fn named(name: &str) -> Self {
-        // Only short forms depend on the case: M is a month, m a minute.
+        // Only short forms are case-sensitive: M is a month, m a minute.
         let of_short = UNITS.iter().find(|(_, _, short)| short.contains(&name));
         let lower = name.to_ascii_lowercase();
         let singular = lower.strip_suffix('s').unwrap_or(&lower);
@@ -71,7 +71,8 @@ impl Unit {
     }
 }
 
-/// Adds to a date; months end where the month ends. None beyond the calendar.
+/// Adds to a date; a day beyond the end of the month becomes its last day. Returns `None` outside the
+/// calendar's range.
 pub(super) fn add(date: &Zoned, amount: i64, unit: Unit) -> Option<Zoned> {
     let span = Span::new();
     let span = match unit {
@@ -88,7 +89,7 @@ pub(super) fn add(date: &Zoned, amount: i64, unit: Unit) -> Option<Zoned> {
     date.checked_add(span.ok()?).ok()
 }
 
-/// Whole units from one date to another, cut toward zero.
+/// Returns the number of whole units between two dates, truncated toward zero.
 pub(super) fn between(from: &Zoned, to: &Zoned, unit: Unit) -> i64 {
     if from > to {
         return -between(to, from, unit);
@@ -109,7 +110,7 @@ pub(super) fn milliseconds(from: &Zoned, to: &Zoned) -> i64 {
     to.timestamp().as_millisecond() - from.timestamp().as_millisecond()
 }
 
-/// The most months or days that can be added to `from` without passing `to`.
+/// Returns the maximum number of months or days that can be added to `from` without passing `to`.
 fn whole(from: &Zoned, to: &Zoned, unit: Unit) -> i64 {
     let to = to.with_time_zone(from.time_zone().clone());
     let guess = if unit == Unit::Day {

@@ -1,4 +1,4 @@
-//! Writing dates with the tokens of day.js and its advancedFormat plugin, in the same two passes.
+//! Formats dates with the tokens of day.js and its advancedFormat plugin, in the same two passes.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use regex::{Captures, Regex};
 
 use super::names::{Width, meridiem, month, ordinal_day, ordinal_week, week_rule, weekday};
 
-/// The plugin's tokens come first; what it writes is literal to the second pass.
+/// Tokens of the plugin, replaced first. Its output is literal in the second pass.
 static ADVANCED: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\[([^\]]+)\]|Q|wo|ww|w|WW|W|zzz|z|gggg|GGGG|Do|X|x|k{1,2}").ok());
 static CORE: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -43,7 +43,7 @@ fn advanced_token(date: &Zoned, token: &str, locale: Locale) -> String {
         "kk" => format!("{:02}", hour_from_one(date)),
         "z" => format!("[{}]", zone_short(date)),
         "zzz" => format!("[{}]", zone_long(date)),
-        // An escape is left for the second pass.
+        // Escapes are handled by the second pass.
         literal => literal.to_owned(),
     }
 }
@@ -93,14 +93,14 @@ fn hour_from_one(date: &Zoned) -> i8 {
     if date.hour() == 0 { 24 } else { date.hour() }
 }
 
-/// `+08:00`
+/// Returns an offset such as `+08:00`.
 fn offset(date: &Zoned, separator: &str) -> String {
     let minutes = date.offset().seconds() / 60;
     let sign = if minutes < 0 { '-' } else { '+' };
     format!("{sign}{:02}{separator}{:02}", minutes.abs() / 60, minutes.abs() % 60)
 }
 
-/// The week of the year, by the language's rule: week 1 holds a certain day of January.
+/// Returns the week of the year by the language's rule: week 1 contains a certain day of January.
 fn week(date: Date, locale: Locale) -> i64 {
     let (first_weekday, in_week_one) = week_rule(locale);
     let week_of = |date: Date| {
@@ -129,7 +129,7 @@ fn week_year(date: Date, locale: Locale) -> i16 {
     }
 }
 
-/// Zones whose abbreviations everyone takes for the American ones.
+/// Zones whose common abbreviations are the US ones.
 const IN_THE_STATES: [&str; 12] = [
     "America/New_York",
     "America/Detroit",
@@ -145,7 +145,8 @@ const IN_THE_STATES: [&str; 12] = [
     "America/Indiana/Indianapolis",
 ];
 
-/// As browsers write it in English: a short name in the United States, the offset elsewhere.
+/// Returns the zone's name as browsers do in English: an abbreviation in the United States, the offset
+/// elsewhere.
 fn zone_short(date: &Zoned) -> String {
     let abbreviation = date.strftime("%Z").to_string();
     let name = date.time_zone().iana_name().unwrap_or_default();
@@ -163,7 +164,7 @@ fn zone_short(date: &Zoned) -> String {
     }
 }
 
-/// The name of a zone's time where we know it, the offset elsewhere.
+/// Returns the full name of the zone's time if it is known, or the offset.
 fn zone_long(date: &Zoned) -> String {
     let abbreviation = date.strftime("%Z").to_string();
     let name = date.time_zone().iana_name().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `datetime`: now, format, diff, add. Reading dates is in `parse`, writing them in `format`.
+//! The built-in `datetime`: now, format, diff, add. `parse` reads dates, `format` writes them.
 
 mod calendar;
 mod format;
@@ -67,12 +67,12 @@ impl Builtin for DateTime {
             ("targetDate", _) if is_blank(given) => Some(Message::new(&NO_TARGET)),
             ("amount", _) if is_blank(given) => Some(Message::new(&NO_AMOUNT)),
             ("date" | "targetDate", "type" | "types") => {
-                Some(Message::new(&UNREADABLE).with("dateStr", shown(given)))
+                Some(Message::new(&UNREADABLE).with("dateStr", quoted(given)))
             }
-            ("operation", "enum") => Some(Message::new(&UNKNOWN_OPERATION).with("operation", shown(given))),
+            ("operation", "enum") => Some(Message::new(&UNKNOWN_OPERATION).with("operation", quoted(given))),
             ("unit", "enum") => {
                 let units = calendar::LISTED.join(", ");
-                Some(Message::new(&UNKNOWN_UNIT).with("unit", shown(given)).with("units", units))
+                Some(Message::new(&UNKNOWN_UNIT).with("unit", quoted(given)).with("units", units))
             }
             _ => None,
         }
@@ -88,7 +88,7 @@ impl Builtin for DateTime {
         arguments: &'a Arguments,
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
-        Box::pin(std::future::ready(answer(arguments, context.locale()).map(ToolOutput::from)))
+        Box::pin(std::future::ready(evaluate(arguments, context.locale()).map(ToolOutput::from)))
     }
 }
 
@@ -114,19 +114,19 @@ fn input_schema() -> Value {
     };
     json!({"type": "object", "oneOf": [
         form("now", "The current time.", &[], json!({"format": format, "timezone": timezone})),
-        form("format", "A date in another form.", &["date"], json!({
+        form("format", "A date in another format.", &["date"], json!({
             "date": date("ISO 8601, 2024/3/20, Mar 20, 2024, RFC 2822, or unix seconds or milliseconds"),
             "format": format, "timezone": timezone,
         })),
-        form("diff", "How far it is from one date to another.", &["date", "targetDate"], json!({
-            "date": date("From this date"), "targetDate": date("To this date"),
-            "unit": {"enum": units, "default": "day", "description": "What to count in"}, "timezone": timezone,
+        form("diff", "The difference between two dates.", &["date", "targetDate"], json!({
+            "date": date("The start date"), "targetDate": date("The end date"),
+            "unit": {"enum": units, "default": "day", "description": "The unit of the result"}, "timezone": timezone,
         })),
         form("add", "A date some time later, or earlier with a negative amount.", &["date", "amount", "unit"], json!({
-            "date": date("From this date"),
+            "date": date("The start date"),
             "amount": {"type": "integer", "minimum": -1_000_000_000_000_i64, "maximum": 1_000_000_000_000_i64,
-                       "description": "How many units to add; negative subtracts"},
-            "unit": {"enum": units, "description": "What to count in"}, "format": format, "timezone": timezone,
+                       "description": "The number of units to add; a negative one subtracts"},
+            "unit": {"enum": units, "description": "The unit of the amount"}, "format": format, "timezone": timezone,
         })),
     ]})
 }
@@ -157,7 +157,7 @@ fn output_schema() -> Value {
     ]})
 }
 
-fn answer(arguments: &Arguments, locale: Locale) -> Result<Value, CallError> {
+fn evaluate(arguments: &Arguments, locale: Locale) -> Result<Value, CallError> {
     let zone = zone(arguments)?;
     let format = text(arguments, "format").unwrap_or(DEFAULT_FORMAT);
     match text(arguments, "operation").unwrap_or_default() {
@@ -222,18 +222,18 @@ fn text<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
     arguments.get(name).and_then(Value::as_str)
 }
 
-/// Nothing where something was asked for: absent, null or empty text.
+/// Returns true for an absent argument: null or blank text.
 fn is_blank(value: &Value) -> bool {
     value.as_str().map_or(value.is_null(), |text| text.trim().is_empty())
 }
 
-/// A value as messages quote it.
-fn shown(value: &Value) -> String {
+/// Formats a value for a message.
+fn quoted(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     text.chars().take(80).collect()
 }
 
-/// An integer, also where it is written as a float: 1.0 is one.
+/// Returns an integer, which may be written as a float such as 1.0.
 fn whole(value: &Value) -> Option<i64> {
     let float = || value.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 9e15);
     value.as_i64().or_else(|| float().map(|float| float as i64))
@@ -265,7 +265,7 @@ fn date(arguments: &Arguments, name: &str, zone: &TimeZone) -> Result<Zoned, Cal
     })
 }
 
-/// UTC, to the millisecond, as JavaScript writes it.
+/// Formats a date in UTC with milliseconds, like JavaScript.
 fn iso(date: &Zoned) -> String {
     date.timestamp().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }

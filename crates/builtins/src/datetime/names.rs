@@ -1,4 +1,4 @@
-//! Words of dates in English and Chinese, as day.js's locales `en` and `zh-cn` have them.
+//! Names and words of dates in English and Chinese, from day.js's locales `en` and `zh-cn`.
 
 use haft_core::Locale;
 
@@ -23,7 +23,7 @@ const MONTHS_ZH: [&str; 12] =
 const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const WEEKDAYS_ZH: [&str; 7] = ["日", "一", "二", "三", "四", "五", "六"];
 
-/// How much of a name is wanted.
+/// The width of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Width {
     Min,
@@ -31,7 +31,7 @@ pub(super) enum Width {
     Full,
 }
 
-/// `month` from 1.
+/// Returns the name of a month, counted from 1.
 pub(super) fn month(month: i8, width: Width, locale: Locale) -> String {
     let index = usize::try_from(month - 1).unwrap_or(0);
     match (locale, width) {
@@ -42,7 +42,7 @@ pub(super) fn month(month: i8, width: Width, locale: Locale) -> String {
     }
 }
 
-/// `weekday` from 0 for Sunday.
+/// Returns the name of a weekday, counted from 0 for Sunday.
 pub(super) fn weekday(weekday: i8, width: Width, locale: Locale) -> String {
     let index = usize::try_from(weekday).unwrap_or(0);
     match (locale, width) {
@@ -55,7 +55,7 @@ pub(super) fn weekday(weekday: i8, width: Width, locale: Locale) -> String {
     }
 }
 
-/// The part of the day, in capitals where the language has them.
+/// Returns the part of the day, in capitals if the language has them.
 pub(super) fn meridiem(hour: i8, minute: i8, locale: Locale) -> &'static str {
     let time = i32::from(hour) * 100 + i32::from(minute);
     match locale {
@@ -72,7 +72,7 @@ pub(super) fn meridiem(hour: i8, minute: i8, locale: Locale) -> &'static str {
     }
 }
 
-/// The day of a month as a number in order, as day.js hands it to its second pass: `[1st]`, `1日`.
+/// Returns the ordinal number of a day, as day.js passes it to its second pass: `[1st]`, `1日`.
 pub(super) fn ordinal_day(day: i64, locale: Locale) -> String {
     match locale {
         Locale::En => ordinal_en(day),
@@ -80,7 +80,7 @@ pub(super) fn ordinal_day(day: i64, locale: Locale) -> String {
     }
 }
 
-/// The week of a year likewise.
+/// Returns the ordinal number of a week.
 pub(super) fn ordinal_week(week: i64, locale: Locale) -> String {
     match locale {
         Locale::En => ordinal_en(week),
@@ -99,7 +99,7 @@ fn ordinal_en(number: i64) -> String {
     format!("[{number}{suffix}]")
 }
 
-/// The first day of a week (0 for Sunday) and the day of January that lies in week 1.
+/// Returns the first day of a week (0 for Sunday) and the day of January that week 1 contains.
 pub(super) fn week_rule(locale: Locale) -> (i8, i8) {
     match locale {
         Locale::En => (0, 1),
@@ -107,7 +107,7 @@ pub(super) fn week_rule(locale: Locale) -> (i8, i8) {
     }
 }
 
-/// `79 days`, `79 天`.
+/// Returns a count with its unit: `79 days`, `79 天`.
 pub(super) fn counted(value: i64, unit: Unit, locale: Locale) -> String {
     match locale {
         Locale::En => {

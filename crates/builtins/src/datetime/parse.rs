@@ -1,4 +1,4 @@
-//! Reading dates as people and programs write them. What could mean two things is read as JavaScript reads it.
+//! Parses dates in common notations of people and programs. Ambiguous ones are read like JavaScript does.
 
 use std::sync::LazyLock;
 
@@ -7,19 +7,20 @@ use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, Zoned};
 use regex::{Captures, Regex};
 
-/// Smaller numbers are seconds, larger ones milliseconds: the border is in the year 5138 or 1973.
-const LARGEST_SECONDS: i64 = 99_999_999_999;
+/// Maximum number that is read as seconds; larger ones are milliseconds. The limit is in the year 5138 or
+/// 1973.
+const MAX_SECONDS: i64 = 99_999_999_999;
 
 const TIME: &str = r"(?:(?:\s*[T,]\s*|\s+(?:at\s+)?)(?<hour>\d{1,2})(?:[:时点](?<minute>\d{1,2})?(?:[:分](?:(?<second>\d{1,2})(?:[.,](?<fraction>\d{1,9})|:(?<milli>\d{1,3}))?秒?)?)?)?\s*(?<half>[AaPp]\.?[Mm]\.?)?)?";
-/// Time as digits alone: `012345` after a compact date.
+/// A time of digits only: `012345` after a compact date.
 const COMPACT_TIME: &str =
     r"[T\s]\s*(?<hour>\d{2})(?:(?<minute>\d{2})(?:(?<second>\d{2})(?:[.,](?<fraction>\d{1,9}))?)?)?";
 const COMPACT_DATE: &str = r"(?<year>\d{4})(?<month>\d{2})(?<day>\d{2})";
-/// An offset, with the name of the zone that JavaScript writes behind it.
+/// An offset, optionally followed by the zone name that JavaScript writes.
 const OFFSET: &str =
     r"(?:\s*(?<offset>Z|UTC|GMT|(?:UTC|GMT)?[+-]\d{1,2}(?::?\d{2})?)(?:\s*\([^()]{1,60}\))?)?";
 
-/// The forms, with the date's parts named.
+/// The accepted notations, with named groups.
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let month = r"(?<name>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?";
     let weekday = r"(?:(?:Sun|Mon|Tue|Wed|Thu|Fri|Sat)[a-z]*\.?,?\s+)?";
@@ -51,7 +52,7 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     forms.filter_map(|form| Regex::new(&format!(r"(?i)^\s*{form}{OFFSET}\s*$")).ok()).collect()
 });
 
-/// A date in any of the common forms. Without an offset of its own it is meant in `zone`.
+/// Parses a date in any common notation. Without an offset it is in `zone`.
 pub(super) fn text(text: &str, zone: &TimeZone) -> Option<Zoned> {
     let trimmed = text.trim();
     if let Some(read) = number(trimmed, zone) {
@@ -69,9 +70,9 @@ pub(super) fn text(text: &str, zone: &TimeZone) -> Option<Zoned> {
     FORMS.iter().find_map(|form| form.captures(trimmed)).and_then(|found| from_parts(&found, zone))
 }
 
-/// Unix seconds or milliseconds.
+/// Converts Unix seconds or milliseconds.
 pub(super) fn unix(number: i64, zone: &TimeZone) -> Option<Zoned> {
-    let timestamp = if number.unsigned_abs() <= LARGEST_SECONDS.unsigned_abs() {
+    let timestamp = if number.unsigned_abs() <= MAX_SECONDS.unsigned_abs() {
         Timestamp::from_second(number)
     } else {
         Timestamp::from_millisecond(number)
@@ -79,7 +80,7 @@ pub(super) fn unix(number: i64, zone: &TimeZone) -> Option<Zoned> {
     Some(timestamp.ok()?.to_zoned(zone.clone()))
 }
 
-/// Digits alone: a year, a compact date, or a unix time. None for other text.
+/// Parses a text of digits only: a year, a compact date, or a Unix time. Returns `None` for other text.
 fn number(text: &str, zone: &TimeZone) -> Option<Option<Zoned>> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -102,7 +103,7 @@ fn number(text: &str, zone: &TimeZone) -> Option<Option<Zoned>> {
     Some(text.parse().ok().and_then(|number| unix(number, zone)))
 }
 
-/// Six or twelve digits are a unix time where they make no date of about now.
+/// Returns true for a recent date. Six or twelve digits that do not form one are a Unix time.
 fn is_recent(date: &DateTime) -> bool {
     (1900..2100).contains(&date.year())
 }
@@ -122,7 +123,7 @@ fn from_parts(found: &Captures<'_>, zone: &TimeZone) -> Option<Zoned> {
         (hour @ 1..=12, Some(afternoon)) => hour % 12 + if afternoon { 12 } else { 0 },
         _ => return None,
     };
-    // An hour alone needs to say which half of the day it is in, except after a date that begins with the year.
+    // An hour alone requires am or pm, except after a date that begins with the year.
     let begins_with_year = match (found.name("year"), found.name("day")) {
         (Some(year), Some(day)) => year.start() < day.start() && part("name").is_none(),
         _ => false,
@@ -135,7 +136,7 @@ fn from_parts(found: &Captures<'_>, zone: &TimeZone) -> Option<Zoned> {
     {
         return None;
     }
-    // After a colon the digits count milliseconds, after a point they are a fraction of a second.
+    // After a colon the digits are milliseconds, after a point they are a fraction of a second.
     let fraction = match part("milli") {
         Some(milli) => format!("{milli:0>3}000000"),
         None => format!("{:0<9}", part("fraction").unwrap_or_default()),
@@ -151,7 +152,7 @@ fn from_parts(found: &Captures<'_>, zone: &TimeZone) -> Option<Zoned> {
     }
 }
 
-/// Two digits are a year between 1950 and 2049, as in JavaScript.
+/// Parses a year. Two digits are between 1950 and 2049, as in JavaScript.
 fn year(digits: &str) -> Option<i16> {
     let number: i16 = digits.parse().ok()?;
     Some(match (digits.len(), number) {
@@ -167,7 +168,7 @@ fn month_named(name: &str) -> Option<i8> {
     i8::try_from(index + 1).ok()
 }
 
-/// `Z`, `+08:00`, `-0530`, `GMT+8`
+/// Parses `Z`, `+08:00`, `-0530` or `GMT+8`.
 fn offset_of(text: &str) -> Option<Offset> {
     let upper = text.to_ascii_uppercase();
     let rest = upper.trim_start_matches("UTC").trim_start_matches("GMT").trim_start_matches('Z');

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::run;
 
-/// Runs one operation on each of the arguments, which it is left out of.
+/// Runs one operation on each of the arguments, which omit the operation.
 async fn gives<const N: usize>(operation: &str, cases: [(Value, Value); N]) {
     for (mut arguments, expected) in cases {
         arguments["operation"] = operation.into();
@@ -13,7 +13,7 @@ async fn gives<const N: usize>(operation: &str, cases: [(Value, Value); N]) {
     }
 }
 
-/// The same, where each answer must hold some words of why not.
+/// Runs one operation on each of the arguments, and asserts a part of the error message.
 async fn refuses<const N: usize>(operation: &str, cases: [(Value, &str); N]) {
     for (mut arguments, words) in cases {
         arguments["operation"] = operation.into();
@@ -97,7 +97,7 @@ async fn sort_by_a_key_is_stable_and_puts_missing_ones_last() {
 }
 
 #[tokio::test]
-async fn unique_knows_equal_values() {
+async fn unique_removes_equal_values() {
     gives(
         "unique",
         [
@@ -223,7 +223,7 @@ async fn map_slice_and_flatten() {
 }
 
 #[tokio::test]
-async fn group_by_what_a_key_says() {
+async fn group_by_the_value_at_a_key() {
     gives(
         "groupBy",
         [
@@ -243,7 +243,7 @@ async fn group_by_what_a_key_says() {
 }
 
 #[tokio::test]
-async fn numbers_come_to_numbers() {
+async fn numbers_are_aggregated() {
     gives(
         "sum",
         [
@@ -297,7 +297,7 @@ async fn numbers_come_to_numbers() {
             [
                 (json!({"array": [1, "2"]}), "Item 1 is not a number"),
                 (json!({"array": [null]}), "Item 0 is not a number"),
-                (json!({"array": [{"a": 1}, {}], "key": "a"}), "Item 1 has nothing at the key"),
+                (json!({"array": [{"a": 1}, {}], "key": "a"}), "Item 1 has no value at the key"),
             ],
         )
         .await;
@@ -388,6 +388,6 @@ async fn includes_compares_deeply() {
 }
 
 #[tokio::test]
-async fn an_unknown_operation_is_refused() {
+async fn an_unknown_operation_is_rejected() {
     refuses("shuffle", [(json!({"array": []}), "shuffle")]).await;
 }

@@ -1,4 +1,4 @@
-//! `datetime`: against the real day.js, and where the calendar is followed instead.
+//! `datetime`: results equal those of day.js, with documented exceptions.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ async fn ask(arguments: Value) -> Result<Value, (ErrorKind, String)> {
 }
 
 #[tokio::test]
-async fn now_tells_the_time_in_a_zone() {
+async fn now_returns_the_time_in_a_zone() {
     let answer = ask(json!({"operation": "now", "timezone": "Asia/Shanghai"})).await.expect("answered");
     let now =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_millis();
@@ -71,7 +71,7 @@ async fn a_date_is_read_in_the_common_forms() {
 }
 
 #[tokio::test]
-async fn what_is_no_date_is_said_in_both_languages() {
+async fn malformed_dates_are_reported_in_both_languages() {
     for bad in [
         "",
         "yesterday",
@@ -99,7 +99,7 @@ async fn what_is_no_date_is_said_in_both_languages() {
 }
 
 #[tokio::test]
-async fn the_other_error_texts_of_the_contract() {
+async fn the_other_error_messages_of_the_specification() {
     for (arguments, en, zh) in [
         (
             json!({"operation": "diff", "date": "2024-01-01"}),
@@ -173,7 +173,7 @@ async fn the_other_error_texts_of_the_contract() {
 }
 
 #[tokio::test]
-async fn a_difference_is_told_in_the_unit_and_in_words() {
+async fn a_difference_is_returned_in_the_unit_and_as_text() {
     let diff =
         json!({"operation": "diff", "date": "2024-01-01", "targetDate": "2024-03-20", "timezone": "UTC"});
     assert_eq!(
@@ -204,7 +204,7 @@ async fn a_difference_is_told_in_the_unit_and_in_words() {
 }
 
 #[tokio::test]
-async fn a_difference_echoes_both_dates_as_they_were_given() {
+async fn a_difference_echoes_both_dates_unchanged() {
     for (from, to) in [
         (json!("2024-01-01"), json!("Mar 20, 2024")),
         (json!("2024-01-01T08:00:00+08:00"), json!("  2024/3/20 ")),
@@ -263,7 +263,7 @@ async fn units_are_accepted_in_every_spelling_of_day_js() {
 }
 
 #[tokio::test]
-async fn the_schema_lists_seven_units_and_other_words_are_refused_by_name() {
+async fn the_schema_lists_seven_units_and_unknown_ones_are_rejected() {
     let spec = tools().get("datetime").expect("registered").spec.clone();
     let forms = spec.input_schema.expect("a schema")["oneOf"].as_array().cloned().expect("alternatives");
     let listed = json!(["year", "month", "week", "day", "hour", "minute", "second"]);
@@ -286,9 +286,9 @@ async fn days_move_the_calendar_and_hours_the_instant_across_a_change_of_clocks(
         ("2024-03-09 12:00", 24, "hour", "2024-03-10 13:00:00", "2024-03-10T17:00:00.000Z"),
         ("2024-11-02 12:00", 1, "day", "2024-11-03 12:00:00", "2024-11-03T17:00:00.000Z"),
         ("2024-11-02 12:00", 24, "hour", "2024-11-03 11:00:00", "2024-11-03T16:00:00.000Z"),
-        // In the gap of spring, the hour that does not exist.
+        // In the gap of spring, an hour that does not exist.
         ("2024-03-09 02:30", 1, "day", "2024-03-10 03:30:00", "2024-03-10T07:30:00.000Z"),
-        // In the overlap of autumn, the first of the two.
+        // In the overlap of autumn, the first of the two hours.
         ("2024-11-02 01:30", 1, "day", "2024-11-03 01:30:00", "2024-11-03T05:30:00.000Z"),
         ("2024-11-03 01:30", 1, "hour", "2024-11-03 01:30:00", "2024-11-03T06:30:00.000Z"),
         ("2024-02-10 02:30", 1, "month", "2024-03-10 03:30:00", "2024-03-10T07:30:00.000Z"),
@@ -308,7 +308,7 @@ async fn days_move_the_calendar_and_hours_the_instant_across_a_change_of_clocks(
 }
 
 #[tokio::test]
-async fn an_amount_may_come_as_text_and_the_answer_has_its_form() {
+async fn an_amount_may_be_text_and_is_echoed_in_its_form() {
     let arguments = json!({"operation": "add", "date": "2024-01-31", "amount": "1", "unit": "month", "format": "YYYY-MM-DD", "timezone": "UTC"});
     assert_eq!(
         ask(arguments).await.expect("answered"),
@@ -331,7 +331,7 @@ async fn a_whole_number_may_be_written_as_a_float() {
 }
 
 #[tokio::test]
-async fn answers_have_the_form_the_output_schema_promises() {
+async fn results_conform_to_the_output_schema() {
     let spec = tools().get("datetime").expect("registered").spec.clone();
     let schema =
         haft_engine::ToolSchema::of_output(&spec.output_schema.expect("a schema")).expect("a good schema");
@@ -364,7 +364,7 @@ async fn names_of_zones_are_those_of_the_zone() {
 #[derive(Deserialize)]
 struct Golden {
     format: Vec<Formatted>,
-    add: Vec<Added>,
+    add: Vec<Sum>,
     diff: Vec<Counted>,
     parse: Vec<Parsed>,
 }
@@ -386,7 +386,7 @@ struct Formatted {
 }
 
 #[derive(Deserialize)]
-struct Added {
+struct Sum {
     date: String,
     amount: i64,
     unit: String,
@@ -402,7 +402,7 @@ struct Counted {
 }
 
 #[tokio::test]
-async fn every_row_of_the_table_is_as_day_js_has_it() {
+async fn every_row_of_the_table_equals_day_js() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/js");
     let modules = haft_testkit::node_modules(&package, Path::new(env!("CARGO_TARGET_TMPDIR")));
     let golden: Golden =
@@ -412,8 +412,8 @@ async fn every_row_of_the_table_is_as_day_js_has_it() {
         "the table has shrunk"
     );
     let mut wrong = Vec::new();
-    // Our schema asks for at least one character, where day.js has a default of its own.
-    // And browsers have no names of zones before 1970.
+    // The schema requires at least one character, while day.js has a default.
+    // Browsers have no zone names before 1970.
     let ours =
         |row: &&Formatted| !(row.format.is_empty() || row.format.contains('z') && row.iso.starts_with("196"));
     for row in golden.format.iter().filter(ours) {

@@ -1,4 +1,4 @@
-//! What `string`, `array` and `object` say in Chinese.
+//! Chinese messages and descriptions of `string`, `array` and `object`.
 
 use haft_engine::{ErrorKind, Locale};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{call_in, tools};
 
 #[tokio::test]
-async fn failures_speak_chinese() {
+async fn failures_have_chinese_messages() {
     for (tool, arguments, expected) in [
         (
             "string",

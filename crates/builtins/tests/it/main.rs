@@ -1,4 +1,4 @@
-//! The built-in tools through the pipeline, as every caller meets them.
+//! The built-in tools in an engine, as callers use them.
 
 #![allow(
     clippy::expect_used,

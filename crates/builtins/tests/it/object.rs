@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::run;
 
-/// Runs one operation on each of the arguments, which it is left out of.
+/// Runs one operation on each of the arguments, which omit the operation.
 async fn gives<const N: usize>(operation: &str, cases: [(Value, Value); N]) {
     for (mut arguments, expected) in cases {
         arguments["operation"] = operation.into();
@@ -13,7 +13,7 @@ async fn gives<const N: usize>(operation: &str, cases: [(Value, Value); N]) {
     }
 }
 
-/// The same, where each answer must hold some words of why not.
+/// Runs one operation on each of the arguments, and asserts a part of the error message.
 async fn refuses<const N: usize>(operation: &str, cases: [(Value, &str); N]) {
     for (mut arguments, words) in cases {
         arguments["operation"] = operation.into();
@@ -23,7 +23,7 @@ async fn refuses<const N: usize>(operation: &str, cases: [(Value, &str); N]) {
     }
 }
 
-/// `[[[…]]]`, so many levels deep.
+/// `[[[…]]]`, nested to this depth.
 fn nested(depth: usize) -> Value {
     (0..depth).fold(json!(1), |inner, _| json!([inner]))
 }
@@ -79,7 +79,7 @@ async fn get_what_is_at_a_path() {
 }
 
 #[tokio::test]
-async fn set_makes_what_is_missing() {
+async fn set_creates_missing_containers() {
     gives(
         "set",
         [
@@ -100,7 +100,7 @@ async fn set_makes_what_is_missing() {
         "set",
         [
             (json!({"object": {"a": [1]}, "path": "a.2", "value": 1}), "which has 1 items"),
-            (json!({"object": {"a": [1]}, "path": "a.b", "value": 1}), "no place in the list at \"a\""),
+            (json!({"object": {"a": [1]}, "path": "a.b", "value": 1}), "not a position in the list at \"a\""),
             (json!({"object": {"a": {"b": 5}}, "path": "a.b.c", "value": 1}), "\"a.b\" is neither"),
             (json!({"object": {}, "path": "", "value": 1}), "path is empty"),
             (json!({"object": {}, "path": "a.".repeat(100), "value": 1}), "101 segments"),
@@ -114,7 +114,7 @@ async fn set_makes_what_is_missing() {
 }
 
 #[tokio::test]
-async fn delete_keeps_the_order_of_the_rest() {
+async fn delete_preserves_the_order_of_the_rest() {
     let arguments = json!({"operation": "delete", "object": {"b": 1, "a": 2, "c": 3}, "path": "b"});
     assert_eq!(run("object", arguments).await.expect("done").to_string(), r#"{"a":2,"c":3}"#);
     gives(
@@ -258,7 +258,7 @@ async fn query_with_jmespath() {
 }
 
 #[tokio::test]
-async fn bad_queries_are_told() {
+async fn invalid_queries_are_reported() {
     for (expression, words) in [
         ("", "Parse error"),
         ("people[", "Parse error"),
@@ -279,7 +279,7 @@ async fn bad_queries_are_told() {
 }
 
 #[tokio::test]
-async fn hostile_queries_end() {
+async fn hostile_queries_are_limited() {
     for expression in [
         "(".repeat(999) + "a" + &")".repeat(999),
         "[".repeat(2000),
@@ -293,8 +293,11 @@ async fn hostile_queries_end() {
         ["a"; 1000].join("|"),
         (0..10).fold("a".to_owned(), |inner, _| format!("[{inner},b]{}", ".s".repeat(60))),
     ] {
-        refuses("query", [(json!({"object": {}, "expression": expression}), "more than 100 operators")])
-            .await;
+        refuses(
+            "query",
+            [(json!({"object": {}, "expression": expression}), "more than 100 nested operators")],
+        )
+        .await;
     }
     let doubled = ["[@,@]"; 45].join("|");
     let flattened = ["[@,@][]"; 30].join("|");
@@ -311,7 +314,7 @@ async fn hostile_queries_end() {
     ] {
         refuses("query", [(json!({"object": object, "expression": expression}), words)]).await;
     }
-    // Long and deep, and within the limits.
+    // Long and deep, but within the limits.
     let chain = ["a"; 90].join(" || ");
     let filters = format!("a{}", "[?a]".repeat(40));
     gives(
@@ -329,7 +332,7 @@ async fn hostile_queries_end() {
 }
 
 #[tokio::test]
-async fn diff_tells_what_changed_and_where() {
+async fn diff_reports_changes_with_their_paths() {
     let told = |added: Value, removed: Value, changed: Value| json!({"added": added, "removed": removed, "changed": changed});
     let nothing = told(json!({}), json!({}), json!({}));
     gives(
@@ -372,6 +375,6 @@ async fn diff_tells_what_changed_and_where() {
 }
 
 #[tokio::test]
-async fn an_unknown_operation_is_refused() {
+async fn an_unknown_operation_is_rejected() {
     refuses("explode", [(json!({"object": {}}), "explode")]).await;
 }

@@ -6,7 +6,7 @@ use crate::support::run;
 
 pub(crate) const FAMILY: &str = "👨‍👩‍👧‍👦";
 
-/// Runs one operation on each of the arguments, which it is left out of.
+/// Runs one operation on each of the arguments, which omit the operation.
 pub(crate) async fn gives<const N: usize>(operation: &str, cases: [(Value, Value); N]) {
     for (mut arguments, expected) in cases {
         arguments["operation"] = operation.into();
@@ -15,7 +15,7 @@ pub(crate) async fn gives<const N: usize>(operation: &str, cases: [(Value, Value
     }
 }
 
-/// The same, where each answer must hold some words of why not.
+/// Runs one operation on each of the arguments, and asserts a part of the error message.
 pub(crate) async fn refuses<const N: usize>(operation: &str, cases: [(Value, &str); N]) {
     for (mut arguments, words) in cases {
         arguments["operation"] = operation.into();
@@ -150,7 +150,7 @@ async fn split_at_a_separator_or_at_every_character() {
 }
 
 #[tokio::test]
-async fn replace_takes_texts_as_they_are() {
+async fn replace_is_literal() {
     gives(
         "replace",
         [
@@ -391,6 +391,6 @@ async fn template_is_filled_in_once() {
 }
 
 #[tokio::test]
-async fn an_unknown_operation_is_refused() {
+async fn an_unknown_operation_is_rejected() {
     refuses("explode", [(json!({"text": "a"}), "explode")]).await;
 }

@@ -46,7 +46,7 @@ async fn regex_replace_with_groups() {
 }
 
 #[tokio::test]
-async fn match_tells_where_and_what() {
+async fn match_returns_the_text_and_its_index() {
     let at = |matched: &str, index: u32, groups: Value, named: Value| json!({"match": matched, "index": index, "groups": groups, "named": named});
     gives(
         "match",
@@ -74,7 +74,7 @@ async fn match_tells_where_and_what() {
 }
 
 #[tokio::test]
-async fn bad_patterns_are_told() {
+async fn invalid_patterns_are_reported() {
     for pattern in ["(", "[a", "a{2,1}", r"(?=a)", r"(a)\1", "*", r"\p{Nothing}", "(?<n>a)(?<n>b)"] {
         refuses("match", [(json!({"text": "a", "pattern": pattern}), "The pattern cannot be used: ")]).await;
     }
@@ -91,7 +91,7 @@ async fn bad_patterns_are_told() {
 }
 
 #[tokio::test]
-async fn hostile_patterns_end() {
+async fn hostile_patterns_are_limited() {
     let text = format!("{}b", "a".repeat(99_999));
     gives(
         "match",
@@ -106,7 +106,7 @@ async fn hostile_patterns_end() {
         .await;
     let nested = format!("{}a*{}", "(".repeat(12), ")".repeat(12));
     refuses("match", [(json!({"text": text, "pattern": nested}), "1,000,000 characters")]).await;
-    // Every match is one letter, and to find it the rest of the text is read.
+    // Every match is one letter, and finding it requires reading the rest of the text.
     let quadratic = json!({"text": "A".repeat(100_000), "pattern": ".*[^A-Z]|[A-Z]", "replacement": "b"});
     refuses("regexReplace", [(quadratic, "takes too long")]).await;
     let nothing =

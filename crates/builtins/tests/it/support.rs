@@ -1,4 +1,4 @@
-//! The built-ins in an engine.
+//! The built-in tools in an engine.
 
 use std::sync::OnceLock;
 
@@ -37,7 +37,7 @@ pub(crate) async fn call_in(
     }
 }
 
-/// The result of one operation, or what is said of it.
+/// The result of one operation, or its error message.
 pub(crate) async fn run(tool: &str, arguments: Value) -> Result<Value, String> {
     let answer = call_in(tool, arguments, Locale::En).await;
     answer.map(|data| data["result"].clone()).map_err(|(_, message)| message)

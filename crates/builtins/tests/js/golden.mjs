@@ -1,11 +1,11 @@
-// The answers of day.js to formatting, adding and subtracting, as one JSON object.
+// The results of day.js for formatting, adding and subtracting, as one JSON object.
 //
 //     node golden.mjs <directory that contains node_modules/dayjs>
 //
-// day.js mixes the zone of the machine into some answers for another zone: the tokens X and x, and
+// day.js mixes the zone of the machine into some results for another zone: the tokens X and x, and
 // w, ww, wo and gggg near the edges of a week. Each formatting row is therefore computed as on
-// machines in several zones, and kept only where they all agree. That also makes the zone of the
-// machine that runs this script indifferent.
+// machines in several zones, and included only if they all agree. The output therefore does not
+// depend on the zone of the machine that runs this script.
 
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -102,7 +102,7 @@ const PLAIN_COMBINATIONS = [
   'Do[ of ]MMMM'
 ]
 
-// What is escaped, unknown, run together or unfinished.
+// Escaped, unknown, adjacent and unfinished tokens.
 const ODDITIES = [
   '',
   ' ',
@@ -378,9 +378,9 @@ function diffRows () {
   return rows
 }
 
-// Texts that day.js reads as we do. Left out are those that we read otherwise: digits behind a point
-// count as a fraction of a second and not as milliseconds, ten digits are unix seconds, and a day that
-// does not exist is no date.
+// Texts that day.js reads like Haft. Excluded are texts that Haft reads differently: digits after a point
+// are a fraction of a second and not milliseconds, ten digits are unix seconds, and a day that does not
+// exist is not a date.
 const TEXTS = [
   '2018', '2018-4', '2018/4', '2018-4-', '201804', '20180203', '2018-2-3', '2018/2/3', '2018.4.1', '2018-02-03',
   '2018-4-1 1:1:1:22', '2018-4-1 1:1:1:2', '2018-4-1 1:1:1:220', '2018-04-01 12:30:45:123', '2018-04-01T12:30:45:5',

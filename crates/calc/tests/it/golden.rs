@@ -1,4 +1,4 @@
-//! A table whose expected values the real mathjs computes, in Node, when the test runs.
+//! A table whose expected values are computed by mathjs in Node when the test runs.
 
 use haft_engine::ErrorKind;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ fn table() -> Vec<Row> {
 }
 
 #[tokio::test]
-async fn every_expression_is_answered_as_mathjs_answers_it() {
+async fn every_expression_has_the_result_of_mathjs() {
     let tools = engine();
     let rows = table();
     assert!(rows.len() > 400, "the table has shrunk to {}", rows.len());
@@ -47,7 +47,7 @@ async fn every_expression_is_answered_as_mathjs_answers_it() {
 }
 
 #[tokio::test]
-async fn the_examples_of_the_contract() {
+async fn the_examples_of_the_specification() {
     let tools = engine();
     for (expression, result, text) in [
         ("(10 * 5) + 2", json!(52), "52"),

@@ -1,4 +1,4 @@
-//! Endless, huge and deep expressions end with clear words, and do no harm to the next one.
+//! Endless, huge and deep expressions end with clear errors and do not affect the next expression.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::{engine, evaluate};
 
 #[tokio::test]
-async fn what_takes_too_much_ends_and_the_next_expression_is_answered() {
+async fn costly_expressions_end_and_the_next_expression_is_evaluated() {
     let tools = engine();
     let deep = format!("{}1{}", "(".repeat(4900), ")".repeat(4900));
     let calls = format!("{}1{}", "sin(".repeat(1600), ")".repeat(1600));
@@ -36,20 +36,20 @@ async fn what_takes_too_much_ends_and_the_next_expression_is_answered() {
         "format(1:1e6)",
         "print(\"$a\", {a: 1:1e6})",
     ] {
-        // Whatever comes of it, it is an answer.
+        // Any outcome is acceptable, but there must be one.
         let started = hostile.get(..40).unwrap_or(hostile);
         let answer = tokio::time::timeout(Duration::from_secs(60), evaluate(&tools, hostile)).await;
         if let Err((kind, message)) = answer.unwrap_or_else(|_| panic!("{started} did not end")) {
             assert_eq!(kind, ErrorKind::Execution, "{started}: {message}");
             assert!(!message.is_empty(), "{started}");
         }
-        let next = evaluate(&tools, "1 + 1").await.expect("the next one is fine");
+        let next = evaluate(&tools, "1 + 1").await.expect("the next expression succeeds");
         assert_eq!(next["result"], 2, "after {started}");
     }
 }
 
 #[tokio::test]
-async fn each_limit_has_its_own_words_in_both_languages() {
+async fn each_limit_has_its_own_message_in_both_languages() {
     let tools = engine();
     let deep = format!("{}1{}", "(".repeat(4900), ")".repeat(4900));
     let time = (
@@ -64,7 +64,7 @@ async fn each_limit_has_its_own_words_in_both_languages() {
     let size = ("The result has more than 1,000,000 characters", "结果超过 1,000,000 个字符");
     let doubling = format!("a = \"{}\"; {}a", "x".repeat(1000), "a = concat(a, a); ".repeat(11));
     for (expression, allowed) in [
-        // Which of the two comes first is the machine's affair.
+        // Which of the two limits is reached first depends on the machine.
         ("sum(1:1e9)", [time, memory].as_slice()),
         ("zeros(1e5, 1e5)", &[time, memory]),
         ("s(n) = n == 0 ? 0 : s(n - 1) + s(n - 1); s(40)", &[time]),
@@ -81,12 +81,12 @@ async fn each_limit_has_its_own_words_in_both_languages() {
         let said = (error.message().render(Locale::En), error.message().render(Locale::Zh));
         assert!(allowed.iter().any(|(en, zh)| said.0 == *en && said.1 == *zh), "{shown}: {said:?}");
         assert!(started.elapsed() < Duration::from_secs(30), "{shown}");
-        assert_eq!(evaluate(&tools, "1 + 1").await.expect("the next one is fine")["result"], 2);
+        assert_eq!(evaluate(&tools, "1 + 1").await.expect("the next expression succeeds")["result"], 2);
     }
 }
 
 #[tokio::test]
-async fn words_and_halves_of_characters_in_an_expression_are_only_that() {
+async fn engine_messages_and_lone_surrogates_in_an_expression_are_plain_text() {
     let tools = engine();
     let (_, message) = evaluate(&tools, "\"out of memory\" + 1").await.expect_err("no number");
     assert!(message.contains("Cannot convert"), "{message}");
@@ -98,7 +98,7 @@ async fn words_and_halves_of_characters_in_an_expression_are_only_that() {
 }
 
 #[tokio::test]
-async fn an_engine_that_was_used_often_gives_way_to_a_fresh_one() {
+async fn a_worn_engine_is_replaced() {
     let tools = engine();
     for n in 0..2100 {
         assert_eq!(evaluate(&tools, &format!("{n} + 1")).await.expect("answered")["result"], n + 1);
@@ -106,7 +106,7 @@ async fn an_engine_that_was_used_often_gives_way_to_a_fresh_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_expression_does_not_hold_up_a_quick_one() {
+async fn a_slow_expression_does_not_block_a_fast_one() {
     let tools = engine();
     evaluate(&tools, "1").await.expect("loaded");
     let slow = tokio::spawn({
@@ -119,7 +119,7 @@ async fn a_slow_expression_does_not_hold_up_a_quick_one() {
     assert!(slow.await.expect("no panic").is_err());
 }
 
-/// Runs one expression for a space.
+/// Evaluates one expression for a space.
 async fn evaluate_in(tools: &ToolService, space: u8, expression: &str) -> Result<Value, ErrorKind> {
     let space: SpaceId =
         serde_json::from_value(json!(format!("00000000-0000-0000-0000-{space:012}"))).expect("an id");
@@ -137,7 +137,7 @@ async fn evaluate_in(tools: &ToolService, space: u8, expression: &str) -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_space_that_floods_the_calculator_leaves_others_their_turn() {
+async fn a_space_that_floods_the_calculator_does_not_block_others() {
     const SLOW: &str = "s(n) = n == 0 ? 0 : s(n - 1) + s(n - 1); s(40)";
     let tools = engine();
     evaluate_in(&tools, 2, "1").await.expect("loaded");
@@ -170,7 +170,7 @@ async fn a_space_that_floods_the_calculator_leaves_others_their_turn() {
 }
 
 #[tokio::test]
-async fn too_long_an_expression_is_refused_before_it_is_looked_at() {
+async fn a_too_long_expression_is_rejected_before_evaluation() {
     let tools = engine();
     for length in [10_001, 100_000, 10_000_000] {
         let (kind, message) = evaluate(&tools, &"(".repeat(length)).await.expect_err("refused");
@@ -181,7 +181,7 @@ async fn too_long_an_expression_is_refused_before_it_is_looked_at() {
 }
 
 #[tokio::test]
-async fn one_expression_cannot_see_or_change_anothers_world() {
+async fn expressions_are_isolated() {
     let tools = engine();
     assert!(evaluate(&tools, "secret = 42; g(x) = x + secret; g(1)").await.is_ok());
     for leak in ["secret", "g(1)"] {
@@ -199,7 +199,7 @@ async fn one_expression_cannot_see_or_change_anothers_world() {
 }
 
 #[tokio::test]
-async fn what_could_change_the_engine_or_reach_out_of_it_is_refused() {
+async fn functions_that_change_or_leave_the_engine_are_rejected() {
     let tools = engine();
     for name in [
         "import",
@@ -230,7 +230,7 @@ async fn what_could_change_the_engine_or_reach_out_of_it_is_refused() {
             );
         }
     }
-    // Nothing an expression can say changes how the next one is computed.
+    // No expression can affect the evaluation of the next one.
     evaluate(&tools, "config({number: \"BigNumber\"})").await.expect_err("refused");
     assert_eq!(evaluate(&tools, "typeOf(1/3)").await.expect("a number")["result"], "\"number\"");
     for reach in [
@@ -258,7 +258,7 @@ async fn what_could_change_the_engine_or_reach_out_of_it_is_refused() {
 }
 
 #[tokio::test]
-async fn many_at_once_are_all_answered() {
+async fn many_concurrent_expressions_are_all_evaluated() {
     let tools = engine();
     let expressions: Vec<String> = (0..100).map(|n| format!("{n} * 2")).collect();
     let calls = expressions.iter().map(|expression| evaluate(&tools, expression));
@@ -268,20 +268,20 @@ async fn many_at_once_are_all_answered() {
 }
 
 #[tokio::test]
-async fn a_caller_who_has_gone_is_not_computed_for() {
+async fn expressions_of_disconnected_callers_are_skipped() {
     let tools = engine();
     evaluate(&tools, "1").await.expect("loaded");
     for _ in 0..20 {
         let slow = evaluate(&tools, "s(n) = n == 0 ? 0 : s(n - 1) + s(n - 1); s(40)");
         tokio::time::timeout(Duration::from_millis(1), slow).await.expect_err("gone");
     }
-    // At most the two that were begun hold it up, not all twenty.
+    // At most the two that have started delay it, not all twenty.
     let answer = tokio::time::timeout(Duration::from_secs(15), evaluate(&tools, "2")).await.expect("in time");
     assert_eq!(answer.expect("answered")["result"], 2);
 }
 
 #[tokio::test]
-async fn chance_is_mathjss_own() {
+async fn random_numbers_come_from_mathjs() {
     let tools = engine();
     let mut seen = std::collections::HashSet::new();
     for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! The calculator through the pipeline: mathjs's own answers, limits, and what one expression leaves for the next.
+//! The calculator in an engine: results of mathjs, limits, and isolation of expressions.
 
 #![allow(
     clippy::expect_used,

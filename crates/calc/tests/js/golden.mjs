@@ -1,4 +1,4 @@
-// The answers of mathjs for the expressions in expressions.txt, as a JSON array.
+// The results of mathjs for the expressions in expressions.txt, as a JSON array.
 //
 //     node golden.mjs <directory that contains node_modules/mathjs>
 
@@ -16,7 +16,7 @@ const require = createRequire(path.join(path.resolve(directory), 'x.js'))
 const { create, all } = require('mathjs')
 const math = create(all)
 
-function answer (expression) {
+function evaluated (expression) {
   try {
     const value = math.evaluate(expression, {})
     const isWhole = typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 1e15
@@ -38,7 +38,7 @@ for (const line of readFileSync(new URL('expressions.txt', import.meta.url), 'ut
     continue
   }
   const expression = line.replaceAll('\\n', '\n')
-  rows.push({ group, expression, ...answer(expression) })
+  rows.push({ group, expression, ...evaluated(expression) })
 }
 
 process.stdout.write(JSON.stringify(rows, null, 1) + '\n')

@@ -1,16 +1,16 @@
-//! Finds secrets in the encoded parts of a text: percent-encoding, base64 of either alphabet, and hex.
+//! Finds secrets in encoded parts of a text: percent-encoding, base64 of either alphabet, and hex.
 //!
-//! Finds where the encoded form stands in the text. It is linear in the length of the text.
+//! Returns their ranges in the encoded text, in linear time.
 
 use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 
-/// How often percent-encoding is decoded: some encode every character, and then once more.
+/// Number of percent-decoding rounds: some clients encode every character, and then once more.
 const PERCENT_ROUNDS: usize = 2;
 
-/// Ranges of a text whose decoded form holds one of the patterns, in no order. `shortest` is the minimum length of a
-/// pattern in base64 or hex.
+/// Returns ranges of a text whose decoded form contains one of the patterns, in no order. `shortest` is the
+/// minimum length of a pattern in base64 or hex.
 pub(super) fn find(patterns: &AhoCorasick, text: &[u8], shortest: usize) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     find_in_percent(patterns, text, &mut found);
@@ -18,7 +18,7 @@ pub(super) fn find(patterns: &AhoCorasick, text: &[u8], shortest: usize) -> Vec<
     found
 }
 
-/// Whether a character ends a URL, or what of it may be percent-encoded.
+/// Returns true for characters that end a URL or a percent-encoded part of it.
 fn is_border(byte: u8) -> bool {
     byte <= b' ' || matches!(byte, b'"' | b'<' | b'>')
 }
@@ -33,14 +33,14 @@ fn find_in_percent(patterns: &AhoCorasick, text: &[u8], found: &mut Vec<Range<us
         let end = length.map_or(text.len(), |length| at + length);
         find_in_part(patterns, text, start..end, b'+', found);
         if memchr::memchr(b'+', &text[start..end]).is_some() {
-            // Forms write a space so.
+            // Forms encode a space as a plus sign.
             find_in_part(patterns, text, start..end, b' ', found);
         }
         from = end;
     }
 }
 
-/// Looks into one percent-encoded part of a text. `plus` is what a plus sign stands for.
+/// Searches one percent-encoded part of a text. `plus` is the decoded form of a plus sign.
 fn find_in_part(
     patterns: &AhoCorasick,
     text: &[u8],
@@ -50,26 +50,26 @@ fn find_in_part(
 ) {
     let end = part.end;
     let mut encoded = text[part.clone()].to_vec();
-    let mut places: Vec<usize> = part.collect();
+    let mut offsets: Vec<usize> = part.collect();
     for _ in 0..PERCENT_ROUNDS {
         let (decoded, within) = percent_decoded(&encoded, plus);
         if decoded.len() == encoded.len() {
             break;
         }
-        places = within.into_iter().filter_map(|index| places.get(index).copied()).collect();
-        let place = |index: usize| places.get(index).copied().unwrap_or(end);
-        found.extend(patterns.find_iter(&decoded).map(|found| place(found.start())..place(found.end())));
+        offsets = within.into_iter().filter_map(|index| offsets.get(index).copied()).collect();
+        let offset = |index: usize| offsets.get(index).copied().unwrap_or(end);
+        found.extend(patterns.find_iter(&decoded).map(|found| offset(found.start())..offset(found.end())));
         encoded = decoded;
     }
 }
 
-/// The decoded bytes, and where each of them stands.
+/// Returns the decoded bytes, and the offset of each of them.
 fn percent_decoded(text: &[u8], plus: u8) -> (Vec<u8>, Vec<usize>) {
-    let (mut decoded, mut places) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len()));
+    let (mut decoded, mut offsets) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len()));
     let mut at = 0;
     while let Some(byte) = text.get(at) {
-        places.push(at);
-        let digit = |place: usize| char::from(*text.get(place)?).to_digit(16);
+        offsets.push(at);
+        let digit = |offset: usize| char::from(*text.get(offset)?).to_digit(16);
         match (byte, digit(at + 1), digit(at + 2)) {
             (b'%', Some(high), Some(low)) => {
                 decoded.push((high * 16 + low) as u8);
@@ -81,10 +81,10 @@ fn percent_decoded(text: &[u8], plus: u8) -> (Vec<u8>, Vec<usize>) {
             }
         }
     }
-    (decoded, places)
+    (decoded, offsets)
 }
 
-/// What a character of base64 stands for, in either alphabet.
+/// Returns the value of a base64 character, in either alphabet.
 fn sextet(byte: u8) -> Option<u32> {
     Some(match byte {
         b'A'..=b'Z' => u32::from(byte - b'A'),
@@ -96,7 +96,7 @@ fn sextet(byte: u8) -> Option<u32> {
     })
 }
 
-/// Looks into runs of base64, and into hex, whose digits are all part of such runs.
+/// Searches runs of base64, and of hex, whose digits are a subset of base64.
 fn find_in_base64(patterns: &AhoCorasick, text: &[u8], shortest: usize, found: &mut Vec<Range<usize>>) {
     let least = shortest * 4 / 3;
     let mut from = 0;
@@ -106,7 +106,7 @@ fn find_in_base64(patterns: &AhoCorasick, text: &[u8], shortest: usize, found: &
             text[from..].iter().position(|byte| sextet(*byte).is_none()).unwrap_or(text.len() - from);
         let end = from + length;
         if length >= least {
-            // What stands before it in the text may be of the same alphabet, so it may begin anywhere in a group.
+            // The preceding text may use the same alphabet, so a secret may start anywhere in a group.
             for offset in 0..4 {
                 let start = from + offset;
                 base64_decoded(&text[start..end], &mut decoded);
@@ -121,7 +121,7 @@ fn find_in_base64(patterns: &AhoCorasick, text: &[u8], shortest: usize, found: &
     }
 }
 
-/// Looks into runs of hex digits within a part of a text.
+/// Searches runs of hex digits within a part of a text.
 fn find_in_hex(
     patterns: &AhoCorasick,
     text: &[u8],
@@ -134,7 +134,7 @@ fn find_in_hex(
     while from < part.end {
         let end = (from..part.end).find(|at| digit(*at).is_none()).unwrap_or(part.end);
         if end - from >= shortest * 2 {
-            // A digit of the text before it may stand right before the first byte.
+            // A hex digit of the preceding text may come right before the first byte.
             for start in [from, from + 1] {
                 let bytes = (start..end - 1).step_by(2);
                 let decoded: Vec<u8> =
@@ -149,7 +149,7 @@ fn find_in_hex(
     }
 }
 
-/// The bytes that whole groups of a run of base64 stand for, with those that a shorter last group is sure of.
+/// Decodes a run of base64: complete groups, and the certain bytes of a shorter last group.
 fn base64_decoded(run: &[u8], decoded: &mut Vec<u8>) {
     decoded.clear();
     let (mut bits, mut count) = (0_u32, 0);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::BAD_FORMAT;
 use crate::{Message, ToolSchema, Violation};
 
-/// The form of an answer, in OpenAI's spelling.
+/// The format of a response, in OpenAI's spelling.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ResponseFormat {
@@ -31,7 +31,7 @@ pub struct JsonSchemaFormat {
 }
 
 impl ResponseFormat {
-    /// Reads `response_format`; `None` stands for plain text.
+    /// Parses `response_format`; `None` stands for plain text.
     pub fn read(given: &Value) -> Result<Option<Self>, Message> {
         let bad = || Message::new(&BAD_FORMAT);
         if given["type"] == "text" {
@@ -48,7 +48,7 @@ impl ResponseFormat {
         Ok(Some(format))
     }
 
-    /// The schema that the answer has to conform to.
+    /// Returns the schema that the response must conform to.
     pub fn schema(&self) -> Option<&Value> {
         match self {
             Self::JsonObject => None,
@@ -56,7 +56,7 @@ impl ResponseFormat {
         }
     }
 
-    /// Checks and compiles the schema. It takes time: keep it off async threads.
+    /// Checks and compiles the schema. Slow: do not run it on async threads.
     fn compile(&self) -> Result<ToolSchema, Vec<Violation>> {
         let Some(schema) = self.schema() else {
             return ToolSchema::of_output(&serde_json::json!({"type": "object"}));
@@ -66,13 +66,13 @@ impl ResponseFormat {
     }
 }
 
-/// The schema of the response format, compiled when it is first used. Clones share it.
+/// The schema of the response format, compiled on first use. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FormatSchema(Arc<OnceLock<CompiledSchema>>);
 
 type CompiledSchema = Result<Option<Arc<ToolSchema>>, Vec<Violation>>;
 
-/// It is computed from the options, so it makes no difference between them.
+/// The schema is derived from the options, so it does not affect their equality.
 impl PartialEq for FormatSchema {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -1,11 +1,11 @@
-//! Properties that only an agent's binding may set: a model is neither shown them nor may it send them.
+//! Properties that only an agent's binding may set: hidden from models, and rejected if a model sends them.
 
 use serde_json::Value;
 
-/// The keyword that marks such a property, with `true`.
+/// The keyword that marks such a property, with the value `true`.
 const KEYWORD: &str = "x-binding-only";
 
-/// Takes them out of a schema of arguments, and returns their names.
+/// Removes these properties from an input schema, and returns their names.
 pub fn take_out_binding_only(schema: &mut Value) -> Vec<String> {
     let mut names = Vec::new();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {

@@ -1,4 +1,4 @@
-//! Gentle coercion: a value that fits no type its schema allows, and whose meaning is certain, is made to fit.
+//! Gentle coercion: converts a value of a wrong type if its meaning is certain.
 
 use jsonschema::error::ValidationErrorKind as Found;
 use jsonschema::{JsonType, JsonTypeSet, ValidationError, Validator};
@@ -8,18 +8,18 @@ use crate::json;
 
 use super::violation::{branch_meant, dotted, types, types_of_all};
 
-/// Changes what can be changed with certainty, notes where, and says whether anything
-/// changed. Whether the result is valid is for the caller to see.
-pub(super) fn once(validator: &Validator, value: &mut Value, coerced: &mut Vec<String>) -> bool {
+/// Converts values whose meaning is certain and adds their paths to `coerced`. Returns true if it changed
+/// any. The caller validates the result.
+pub(super) fn coerce_once(validator: &Validator, value: &mut Value, coerced: &mut Vec<String>) -> bool {
     let mut wishes = Vec::new();
     for error in validator.iter_errors(value) {
         collect(&error, &mut wishes);
     }
     let mut changed = false;
-    for (pointer, wanted) in wishes {
-        let Some(place) = value.pointer_mut(&pointer) else { continue };
-        let Some(fitting) = fit(place, wanted) else { continue };
-        *place = fitting;
+    for (pointer, types) in wishes {
+        let Some(target) = value.pointer_mut(&pointer) else { continue };
+        let Some(converted) = convert(target, types) else { continue };
+        *target = converted;
         changed = true;
         let path = dotted(&pointer);
         if !coerced.contains(&path) {
@@ -29,7 +29,7 @@ pub(super) fn once(validator: &Validator, value: &mut Value, coerced: &mut Vec<S
     changed
 }
 
-/// Where a value has a type that fits nowhere, and which types would.
+/// Collects the paths of values with a wrong type, each with the types that would be valid.
 fn collect(error: &ValidationError<'_>, wishes: &mut Vec<(String, JsonTypeSet)>) {
     let path = error.instance_path().as_str();
     if let Found::Type { kind } = error.kind() {
@@ -45,15 +45,15 @@ fn collect(error: &ValidationError<'_>, wishes: &mut Vec<(String, JsonTypeSet)>)
     }
 }
 
-fn fit(value: &Value, wanted: JsonTypeSet) -> Option<Value> {
+fn convert(value: &Value, wanted: JsonTypeSet) -> Option<Value> {
     match value {
         Value::Number(number) if wanted.contains(JsonType::String) => Some(Value::String(number.to_string())),
-        Value::String(text) => fit_text(text, wanted),
+        Value::String(text) => convert_text(text, wanted),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
 
-fn fit_text(text: &str, wanted: JsonTypeSet) -> Option<Value> {
+fn convert_text(text: &str, wanted: JsonTypeSet) -> Option<Value> {
     let meant = json::parse(text.as_bytes()).ok()?;
     let fits = match &meant {
         Value::Number(number) => {
@@ -73,7 +73,7 @@ fn fit_text(text: &str, wanted: JsonTypeSet) -> Option<Value> {
     fits.then_some(meant)
 }
 
-/// The number as an integer, when it is one and a float keeps it exactly.
+/// Returns the number as an integer, if it is one and a float represents it exactly.
 fn whole(number: &Number) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.is_i64() || number.is_u64() {

@@ -1,4 +1,4 @@
-//! The `default`s of a schema, gathered once so that filling them in costs little per call.
+//! The `default`s of a schema, collected once so that filling them in is cheap.
 
 use jsonschema::Validator;
 use serde_json::{Map, Value};
@@ -10,17 +10,17 @@ use super::coerce;
 use super::graph::pointed_at;
 use super::limits::Cost;
 
-/// References are followed so deep; a recursive schema ends there.
-const DEEPEST: usize = 16;
+/// Maximum depth at which references are followed; a recursive schema ends there.
+const MAX_DEPTH: usize = 16;
 
-/// So many properties are looked at; references that double would otherwise cost without end.
-const MOST_PROPERTIES: usize = 20_000;
+/// Maximum number of visited properties. References could otherwise multiply them without bound.
+const MAX_PROPERTIES: usize = 20_000;
 
-/// All defaults together may hold so many values, however often references repeat them.
-const MOST_VALUES: usize = 20_000;
+/// Maximum number of values in all defaults together, including those repeated by references.
+const MAX_VALUES: usize = 20_000;
 
-/// The most objects whose errors are listed to find the defaults that do not fit.
-const MOST_PROBES: usize = 500;
+/// Maximum number of objects that are validated to find invalid defaults.
+const MAX_PROBES: usize = 500;
 
 crate::templates! {
     TOO_MANY = "schema.tooManyDefaults",
@@ -28,7 +28,7 @@ crate::templates! {
         "展开所有 $ref 后，schema 中的嵌套属性和默认值过多";
 }
 
-/// What to fill into an object.
+/// The defaults of an object's properties.
 #[derive(Debug, Default)]
 pub(super) struct Defaults {
     fields: Vec<Field>,
@@ -37,12 +37,12 @@ pub(super) struct Defaults {
 #[derive(Debug)]
 struct Field {
     name: String,
-    /// With how many values it holds.
+    /// The default with the number of values in it.
     default: Option<(Value, usize)>,
     inside: Option<Inside>,
 }
 
-/// Defaults further down, used where the value is there.
+/// Defaults of nested values, applied if the value is present.
 #[derive(Debug)]
 enum Inside {
     Object(Defaults),
@@ -57,18 +57,18 @@ impl Defaults {
         let mut walk = Walk {
             root: schema,
             above: Vec::new(),
-            properties_left: MOST_PROPERTIES,
-            values_left: MOST_VALUES,
+            properties_left: MAX_PROPERTIES,
+            values_left: MAX_VALUES,
         };
         walk.defaults_at(schema).ok_or_else(|| Violation::new(ROOT, Message::new(&TOO_MANY)))
     }
 
-    fn worth_keeping(self) -> Option<Self> {
+    fn non_empty(self) -> Option<Self> {
         (!self.fields.is_empty()).then_some(self)
     }
 
-    /// Fills in what is absent; what is there stays as it is. False when that would
-    /// add more than `most` values: a small default in each of a million items is large.
+    /// Fills in absent properties; present ones are unchanged. Returns false if that would add more than
+    /// `most` values: a small default in each of a million items is large.
     #[must_use]
     pub(super) fn fill(&self, object: &mut Map<String, Value>, most: usize) -> bool {
         let mut left = most;
@@ -101,12 +101,13 @@ impl Defaults {
         true
     }
 
-    /// Drops defaults that do not fit their own schema, which would fail every call without that argument. A default
-    /// that fits after gentle coercion is kept as coerced.
+    /// Drops defaults that do not conform to their own schema: they would fail every call without that
+    /// argument. A default that conforms after gentle coercion is replaced by the coerced value.
     pub(super) fn drop_unfit(&mut self, validator: &Validator, cost: &Cost) {
-        // First those within containers, which the containers' own defaults may not hold; then the containers' own.
+        // Inner defaults first, because the defaults of their containers may not contain them; then the
+        // containers.
         for probe in [Probe::Inner, Probe::Outer] {
-            let mut probes_left = MOST_PROBES;
+            let mut probes_left = MAX_PROBES;
             self.drop_unfit_in(validator, cost, probe, &mut probes_left);
         }
     }
@@ -118,7 +119,7 @@ impl Defaults {
         let mut filled = Value::Object(self.probe(probe));
         let size = json::size(&filled);
         if !cost.allows_details(size) {
-            // The errors of fewer defaults at a time can still be listed.
+            // Fewer defaults at a time have few enough errors to list.
             let half = self.fields.len() / 2;
             if half > 0 {
                 let mut rest = Self { fields: self.fields.split_off(half) };
@@ -134,12 +135,12 @@ impl Defaults {
             return;
         }
         for _ in 0..super::COERCIONS {
-            if !coerce::once(validator, &mut filled, &mut Vec::new()) {
+            if !coerce::coerce_once(validator, &mut filled, &mut Vec::new()) {
                 break;
             }
         }
         let errors = validator.iter_errors(&filled);
-        // Conditions on the whole object say nothing about a default alone.
+        // Conditions on the whole object say nothing about a single default.
         let of_properties = errors.filter(|error| is_of_property(error.evaluation_path().as_str()));
         let unfit: Vec<Vec<String>> =
             of_properties.map(|error| segments(error.instance_path().as_str())).collect();
@@ -150,8 +151,8 @@ impl Defaults {
         self.drop_empty_fields();
     }
 
-    /// Drops the only default where a valid object becomes invalid with it, for schemas whose errors are too many to
-    /// be listed.
+    /// Drops the only default if a valid object becomes invalid with it. Used for schemas with too many
+    /// errors to list.
     fn drop_if_alone_unfit(&mut self, validator: &Validator, filled: &Value, probe: Probe) {
         let is_unfit = validator.is_valid(&Value::Object(Map::new())) && !validator.is_valid(filled);
         for field in self.fields.iter_mut().filter(|_| is_unfit) {
@@ -166,7 +167,7 @@ impl Defaults {
         self.fields.retain(|field| field.default.is_some() || field.inside.is_some());
     }
 
-    /// An object that holds the defaults and as little else as possible.
+    /// Builds an object that contains the defaults and little else.
     fn probe(&self, probe: Probe) -> Map<String, Value> {
         let mut object = Map::new();
         for Field { name, default, inside } in &self.fields {
@@ -181,13 +182,13 @@ impl Defaults {
             object.insert(name.clone(), value);
         }
         if probe == Probe::Outer {
-            // All that the limits of `of` allow: the probe only shrinks what calls may hold.
-            let _ = self.fill(&mut object, MOST_VALUES);
+            // Within the limits of `of`: the probe only reduces what calls may contain.
+            let _ = self.fill(&mut object, MAX_VALUES);
         }
         object
     }
 
-    /// Drops the default that put the value at `path` there.
+    /// Drops the default that produced the value at `path`.
     fn drop_at(&mut self, path: &[String], probe: Probe) {
         let Some((name, below)) = path.split_first() else { return };
         let Some(field) = self.fields.iter_mut().find(|field| field.name == *name) else { return };
@@ -201,7 +202,7 @@ impl Defaults {
         }
     }
 
-    /// Puts coerced values in the place of the defaults they came from.
+    /// Replaces defaults by their coerced values.
     fn take_coerced(&mut self, filled: &Value, probe: Probe) {
         for field in &mut self.fields {
             let Some(value) = filled.get(&field.name) else { continue };
@@ -224,7 +225,7 @@ impl Defaults {
         }
     }
 
-    /// Takes out again what was not given.
+    /// Removes defaults that were not in the given arguments.
     pub(super) fn take_out(&self, filled: &mut Map<String, Value>, given: &Map<String, Value>) {
         for field in &self.fields {
             match (given.get(&field.name), filled.get_mut(&field.name), &field.inside) {
@@ -238,23 +239,24 @@ impl Defaults {
     }
 }
 
-/// Which defaults an object is made of to see whether they fit.
+/// The defaults that a probe object consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Probe {
-    /// Those of properties without properties of their own, in containers that hold nothing else.
+    /// Defaults of properties without nested properties, in containers with nothing else.
     Inner,
-    /// Those that a call without arguments is given.
+    /// Defaults that a call without arguments gets.
     Outer,
 }
 
-/// Counts one down; false when none are left.
+/// Decrements a counter. Returns false if it is zero.
 fn take_one(left: &mut usize) -> bool {
     let rest = left.checked_sub(1);
     *left = rest.unwrap_or_default();
     rest.is_some()
 }
 
-/// Whether an evaluation path leads to a property of the root. References and `allOf` on the way hold for every object.
+/// Returns true if an evaluation path leads to a property of the root. References and `allOf` on the way
+/// apply to every object.
 fn is_of_property(evaluation_path: &str) -> bool {
     let mut path = evaluation_path;
     while !path.starts_with("/properties/") {
@@ -268,12 +270,12 @@ fn is_of_property(evaluation_path: &str) -> bool {
     true
 }
 
-/// The steps of a JSON pointer.
+/// Splits a JSON pointer into its segments.
 fn segments(pointer: &str) -> Vec<String> {
     pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
 }
 
-/// Whether there is a value at that path.
+/// Returns true if there is a value at this path.
 fn holds(value: &Value, path: &[String]) -> bool {
     let Some((step, below)) = path.split_first() else { return true };
     let inner = match value {
@@ -297,7 +299,7 @@ impl Inside {
                     }
                 }
             }
-            // JSON text was unfolded, and then filled.
+            // JSON text was parsed, and then filled in.
             (_, filled, Value::String(text)) if !filled.is_string() => {
                 if let Ok(unfolded) = json::parse(text.as_bytes())
                     && !unfolded.is_string()
@@ -310,21 +312,21 @@ impl Inside {
     }
 }
 
-/// One reading of a schema.
+/// One traversal of a schema.
 struct Walk<'a> {
     root: &'a Value,
-    /// The schemas we are inside of, so that a recursive one ends.
+    /// The schemas around the current one, to stop at recursion.
     above: Vec<*const Value>,
     properties_left: usize,
     values_left: usize,
 }
 
 impl<'a> Walk<'a> {
-    /// None when there are more defaults than we keep.
+    /// Returns `None` if there are too many defaults.
     fn defaults_at(&mut self, schema: &'a Value) -> Option<Defaults> {
         let schema = follow(self.root, schema);
         let here = std::ptr::from_ref(schema);
-        if self.above.len() >= DEEPEST || self.above.contains(&here) {
+        if self.above.len() >= MAX_DEPTH || self.above.contains(&here) {
             return Some(Defaults::default());
         }
         self.above.push(here);
@@ -341,8 +343,8 @@ impl<'a> Walk<'a> {
                 }
             };
             let inside = match target.get("items") {
-                Some(items) => self.defaults_at(items)?.worth_keeping().map(Inside::Items),
-                None => self.defaults_at(target)?.worth_keeping().map(Inside::Object),
+                Some(items) => self.defaults_at(items)?.non_empty().map(Inside::Items),
+                None => self.defaults_at(target)?.non_empty().map(Inside::Object),
             };
             if default.is_some() || inside.is_some() {
                 fields.push(Field { name: name.clone(), default, inside });
@@ -353,7 +355,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether the word stands anywhere: most schemas have no defaults, however large they are.
+/// Returns true if the keyword occurs anywhere. Most schemas have no defaults, however large they are.
 fn says_default(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => fields.contains_key("default") || fields.values().any(says_default),
@@ -362,14 +364,14 @@ fn says_default(schema: &Value) -> bool {
     }
 }
 
-/// The schema a local reference points to; the schema itself when it has none.
+/// Returns the target of a local reference, or the schema itself if it is not a reference.
 fn follow<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let target = |schema: &'a Value| {
         let fragment = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
         pointed_at(root, fragment).map(|(target, _)| target)
     };
     let mut schema = schema;
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         match target(schema) {
             Some(next) => schema = next,
             None => break,

@@ -1,7 +1,7 @@
-//! A schema read as a graph: which schemas are applied to the same value, and which to values below it.
+//! A schema as a graph: which schemas apply to the same value, and which to nested values.
 //!
-//! References are resolved as the validator resolves them; whatever the two could
-//! understand differently is refused. Costs are computed elsewhere, in `limits`.
+//! References are resolved like the validator does; ambiguous ones are rejected. Costs are computed in
+//! `limits`.
 
 use std::collections::HashMap;
 
@@ -11,12 +11,12 @@ use crate::{Message, Violation};
 
 use super::violation::dotted;
 
-const MOST_REFERENCES: usize = 256;
-const MOST_PATTERNS: usize = 512;
-const LARGEST_ENUM: usize = 2_000;
+const MAX_REFERENCES: usize = 256;
+const MAX_PATTERNS: usize = 512;
+const MAX_ENUM: usize = 2_000;
 
-/// All paths together may be so long; every compiled schema keeps its own.
-const LONGEST_PATHS: usize = 8 << 20;
+/// Maximum total length of all paths. Every compiled schema stores its path.
+const MAX_PATH_BYTES: usize = 8 << 20;
 
 crate::templates! {
     TOO_MANY_REFERENCES = "schema.tooManyRefs",
@@ -26,10 +26,10 @@ crate::templates! {
         "the schema has more than {limit} patterns",
         "schema 中的正则表达式超过 {limit} 个";
     TOO_LONG_PATHS = "schema.tooLongPaths",
-        "the schema's property names are too long for so much nesting",
+        "the schema's property names are too long for its nesting",
         "schema 中的属性名过长且嵌套过多";
     ENDLESS = "schema.endless",
-        "refers back to itself without looking any deeper into the value",
+        "refers to itself without descending into the value",
         "在同一个值上循环引用自身";
     ENUM_TOO_LARGE = "schema.enumTooLarge",
         "has {count} values; at most {limit}",
@@ -44,7 +44,7 @@ crate::templates! {
         "a nested $id or $schema would change what local references mean; leave it out",
         "嵌套的 $id 或 $schema 会改变本地引用的含义；请去掉";
     ANCHOR_TWICE = "schema.anchorTwice",
-        "the anchor {name} stands twice in this schema",
+        "the anchor {name} is declared twice in this schema",
         "锚点 {name} 在此 schema 中重复出现";
 }
 
@@ -54,39 +54,39 @@ pub(super) struct Graph {
     pub(super) patterns: usize,
 }
 
-/// One schema, and which others it applies to what.
+/// One schema, with the schemas that it applies.
 #[derive(Default)]
 pub(super) struct Node {
     /// A JSON pointer into the document.
     pointer: String,
     pub(super) own_work: u64,
-    /// Applied to the same value.
+    /// Schemas that apply to the same value.
     pub(super) in_place: Vec<usize>,
-    /// The same, by reference.
+    /// References to schemas that apply to the same value.
     pub(super) references: Vec<Reference>,
-    /// Applied to one named property each.
+    /// Schemas that apply to one named property each.
     pub(super) properties: Vec<usize>,
-    /// Applied to any property, beside the named ones.
+    /// Schemas that apply to any property, in addition to the named ones.
     pub(super) every_property: Vec<usize>,
-    /// Applied to one array position each.
+    /// Schemas that apply to one array position each.
     pub(super) positions: Vec<usize>,
-    /// Applied to any array item, beside the positions.
+    /// Schemas that apply to any array item, in addition to the positions.
     pub(super) every_item: Vec<usize>,
-    /// Holds alternatives, whose errors are collected for all of them.
+    /// True if it has alternatives, whose errors are all collected.
     pub(super) has_alternatives: bool,
-    /// Looks again at everything that was applied in place, to see what was evaluated.
+    /// True if everything applied in place is visited again, to find unevaluated values.
     pub(super) looks_again: bool,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Reference {
     pub(super) target: usize,
-    /// The target leads back here.
+    /// True if the target leads back to this schema.
     pub(super) is_recursive: bool,
 }
 
 impl Node {
-    /// All that is applied to the same value.
+    /// Returns all schemas that apply to the same value.
     pub(super) fn on_same_value(&self) -> impl Iterator<Item = usize> {
         self.in_place.iter().copied().chain(self.references.iter().map(|reference| reference.target))
     }
@@ -151,7 +151,7 @@ impl Graph {
         reached
     }
 
-    /// The nodes in such an order that a node comes after all it applies to the same value.
+    /// Returns the nodes in topological order: each one after all nodes that it applies to the same value.
     pub(super) fn in_place_order(&self) -> Result<Vec<usize>, Vec<Violation>> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
@@ -191,10 +191,10 @@ impl Graph {
 
 struct Builder<'a> {
     root: &'a Value,
-    /// Where `id` is what `$id` is elsewhere.
+    /// True for draft 4, which uses `id` instead of `$id`.
     draft_4: bool,
     nodes: Vec<Node>,
-    /// Which node stands for the schema at an address; the document does not move while it is read.
+    /// The node of the schema at each address. The document does not move during the traversal.
     seen: HashMap<*const Value, usize>,
     waiting: Vec<(usize, &'a Value)>,
     references: Vec<(usize, &'a str)>,
@@ -211,18 +211,17 @@ impl<'a> Builder<'a> {
         loop {
             while let Some((index, schema)) = self.waiting.pop() {
                 self.read(index, schema);
-                if self.references.len() > MOST_REFERENCES {
-                    return self
-                        .refuse("", Message::new(&TOO_MANY_REFERENCES).with("limit", MOST_REFERENCES));
+                if self.references.len() > MAX_REFERENCES {
+                    return self.refuse("", Message::new(&TOO_MANY_REFERENCES).with("limit", MAX_REFERENCES));
                 }
-                if self.patterns > MOST_PATTERNS {
-                    return self.refuse("", Message::new(&TOO_MANY_PATTERNS).with("limit", MOST_PATTERNS));
+                if self.patterns > MAX_PATTERNS {
+                    return self.refuse("", Message::new(&TOO_MANY_PATTERNS).with("limit", MAX_PATTERNS));
                 }
-                if self.path_bytes > LONGEST_PATHS {
+                if self.path_bytes > MAX_PATH_BYTES {
                     return self.refuse("", Message::new(&TOO_LONG_PATHS));
                 }
             }
-            // References may lead to places that no keyword does, with further references there.
+            // References may lead to schemas that no keyword applies, which may contain further references.
             let Some(&(from, reference)) = self.references.get(resolved) else { return };
             match self.resolve(reference) {
                 Ok(target) => self.nodes[from].references.push(Reference { target, is_recursive: false }),
@@ -267,9 +266,9 @@ impl<'a> Builder<'a> {
                 }
                 ("$schema", _) if index != 0 => self.refuse(&pointer, Message::new(&NESTED_ID)),
                 ("enum", Value::Array(values)) => {
-                    if values.len() > LARGEST_ENUM {
+                    if values.len() > MAX_ENUM {
                         let message = Message::new(&ENUM_TOO_LARGE).with("count", values.len());
-                        self.refuse(&pointer, message.with("limit", LARGEST_ENUM));
+                        self.refuse(&pointer, message.with("limit", MAX_ENUM));
                     }
                     self.nodes[index].own_work += values.len() as u64;
                 }
@@ -330,7 +329,7 @@ impl<'a> Builder<'a> {
                     let child = self.node(schema, pointer);
                     self.nodes[index].every_item.push(child);
                 }
-                // Definitions cost nothing until they are referred to, but must keep the rules.
+                // Definitions cost nothing until they are referenced, but must be valid.
                 ("$defs" | "definitions", Value::Object(schemas)) => {
                     self.map(schemas, &pointer);
                 }
@@ -373,7 +372,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// What the fragment of a reference points at. A reference is a URI, so its pointer may be percent-encoded.
+/// Returns the target of a reference's fragment, and its JSON pointer. A reference is a URI, so it may be
+/// percent-encoded.
 pub(super) fn pointed_at<'a>(root: &'a Value, fragment: &str) -> Option<(&'a Value, String)> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.bytes();

@@ -1,10 +1,9 @@
-//! What a schema may cost, found by counting work when it is saved, never by a clock.
+//! Limits on the cost of a schema, computed by counting work when it is saved, not by measuring time.
 //!
-//! Two things cost: the verdict, whether a value fits, which the validator
-//! remembers for recursive references; and the details, what is wrong with it,
-//! which it does not remember, so that they grow with every alternative on every
-//! level. The verdict must be cheap for a schema to be accepted. Details are told
-//! for values small and shallow enough.
+//! Validation has two costs. The verdict, whether a value is valid, is memoized by the validator for
+//! recursive references. The details, a list of all errors, are not memoized, so they grow with every
+//! alternative on every level. A schema is accepted only if its verdict is cheap. Details are computed only
+//! for values that are small and shallow enough.
 
 use serde_json::Value;
 
@@ -13,19 +12,19 @@ use crate::{Message, Violation, json};
 use super::graph::Graph;
 use super::violation::dotted;
 
-/// Values nested deeper than this never reach a schema: JSON itself is refused there.
-pub(super) const DEEPEST_VALUE: usize = 128;
+/// Maximum depth of a value. Deeper JSON is rejected by the parser.
+pub(super) const MAX_VALUE_DEPTH: usize = 128;
 
-const LARGEST_SCHEMA: usize = 256 * 1024;
-const DEEPEST_SCHEMA: usize = 64;
+const MAX_SCHEMA_BYTES: usize = 256 * 1024;
+const MAX_SCHEMA_DEPTH: usize = 64;
 
-/// Schemas applied along one path of a value, at most.
+/// Maximum number of schemas applied along one path of a value.
 const MOST_WORK: u64 = 100_000;
 
-/// Schemas applied to all parts of a value together, at most.
+/// Maximum number of schemas applied to all parts of a value.
 const MOST_STEPS: u64 = 100_000_000;
 
-/// Schemas applied to all parts of a value whose every error is told, at most.
+/// Maximum number of schemas applied to all parts of a value whose errors are all listed.
 const MOST_STEPS_IN_DETAIL: u64 = 200_000;
 
 crate::templates! {
@@ -40,45 +39,46 @@ crate::templates! {
         "用此 schema 校验一个值可能超过 {limit} 步；请减少嵌套的 $ref 和分支";
 }
 
-/// What checking values costs.
+/// The cost of validating a value.
 #[derive(Debug)]
 pub(super) struct Cost {
-    /// Schemas applied to one part of a value, for the verdict.
+    /// Number of schemas applied to one part of a value, for the verdict.
     verdict: u64,
-    /// The same for the details, by the depth of the whole value; what is missing costs too much.
+    /// Number of schemas applied for the details, by the depth of the value. Depths beyond the list are too
+    /// costly.
     details: Vec<u64>,
     pub(super) has_alternatives: bool,
     pub(super) patterns: usize,
 }
 
 impl Cost {
-    /// The largest value that is checked.
+    /// Returns the maximum number of values in a validated value.
     pub(super) fn most_values(&self) -> usize {
         usize::try_from(MOST_STEPS / self.verdict.max(1)).unwrap_or(usize::MAX)
     }
 
-    /// How many steps the verdict takes at most.
+    /// Returns the maximum number of steps of the verdict.
     pub(super) fn steps(&self, size: json::Size) -> u64 {
         self.verdict.saturating_mul(size.values as u64)
     }
 
-    /// Whether everything that is wrong with such a value can be told.
+    /// Returns true if all errors of such a value can be listed.
     pub(super) fn allows_details(&self, size: json::Size) -> bool {
         let steps = self.details.get(size.depth).map(|steps| steps.saturating_mul(size.values as u64));
         steps.is_some_and(|steps| steps <= MOST_STEPS_IN_DETAIL)
     }
 }
 
-/// Says what checking values against this schema costs, or why it is refused.
+/// Computes the cost of a schema. Returns violations if it is too high.
 pub(super) fn check(schema: &Value) -> Result<Cost, Vec<Violation>> {
     let refuse = |message| Err(vec![Violation::new(dotted(""), message)]);
     let depth = json::size(schema).depth;
-    if depth > DEEPEST_SCHEMA {
-        return refuse(Message::new(&TOO_DEEP).with("depth", depth).with("limit", DEEPEST_SCHEMA));
+    if depth > MAX_SCHEMA_DEPTH {
+        return refuse(Message::new(&TOO_DEEP).with("depth", depth).with("limit", MAX_SCHEMA_DEPTH));
     }
     let size = schema.to_string().len();
-    if size > LARGEST_SCHEMA {
-        return refuse(Message::new(&TOO_LARGE).with("size", size).with("limit", LARGEST_SCHEMA));
+    if size > MAX_SCHEMA_BYTES {
+        return refuse(Message::new(&TOO_LARGE).with("size", size).with("limit", MAX_SCHEMA_BYTES));
     }
     let graph = Graph::of(schema)?;
     let order = graph.in_place_order()?;
@@ -93,8 +93,8 @@ pub(super) fn check(schema: &Value) -> Result<Cost, Vec<Violation>> {
     }
 }
 
-/// Schemas applied to one part of a value, where the answer of a recursive reference is remembered:
-/// each of their targets is applied once to each part. None when that is too many.
+/// Returns the number of schemas applied to one part of a value, with memoized recursion: each target of a
+/// recursive reference is applied once to each part. Returns `None` if there are too many.
 fn verdict(graph: &Graph, order: &[usize]) -> Option<u64> {
     let mut targets: Vec<usize> = graph
         .nodes
@@ -106,7 +106,7 @@ fn verdict(graph: &Graph, order: &[usize]) -> Option<u64> {
     targets.sort_unstable();
     targets.dedup();
     let mut below = vec![0; graph.nodes.len()];
-    // Without recursion nothing is deeper than the longest chain of references.
+    // Without recursion, nothing is deeper than the longest chain of references.
     for _ in 0..graph.nodes.len().max(1) {
         let work = one_level(graph, order, &below, Recursion::Remembered);
         if targets.iter().any(|&target| work[target] > MOST_WORK) {
@@ -121,18 +121,18 @@ fn verdict(graph: &Graph, order: &[usize]) -> Option<u64> {
     (sum <= MOST_WORK).then_some(sum)
 }
 
-/// Schemas applied along one path of a value, by its depth, for as long as that is affordable.
+/// Returns the number of schemas applied along one path of a value, by its depth, up to the affordable depth.
 fn details(graph: &Graph, order: &[usize]) -> Vec<u64> {
     let mut by_depth = Vec::new();
     let mut below = vec![0; graph.nodes.len()];
-    for _ in 0..=DEEPEST_VALUE {
+    for _ in 0..=MAX_VALUE_DEPTH {
         let work = one_level(graph, order, &below, Recursion::Repeated);
         let root = work.first().copied().unwrap_or(0);
         if root > MOST_STEPS_IN_DETAIL {
             break;
         }
         if work == below {
-            by_depth.resize(DEEPEST_VALUE + 1, root);
+            by_depth.resize(MAX_VALUE_DEPTH + 1, root);
             break;
         }
         by_depth.push(root);
@@ -141,14 +141,14 @@ fn details(graph: &Graph, order: &[usize]) -> Vec<u64> {
     by_depth
 }
 
-/// What the validator does at a recursive reference.
+/// How the validator handles a recursive reference.
 #[derive(Clone, Copy, PartialEq)]
 enum Recursion {
     Remembered,
     Repeated,
 }
 
-/// The work of every node on values one level deeper than those of `below`.
+/// Returns the work of every node for values one level deeper than those of `below`.
 fn one_level(graph: &Graph, order: &[usize], below: &[u64], recursion: Recursion) -> Vec<u64> {
     let mut work = vec![0_u64; graph.nodes.len()];
     let mut again = vec![0_u64; graph.nodes.len()];

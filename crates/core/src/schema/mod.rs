@@ -1,13 +1,14 @@
-//! Argument schemas: checked when a tool is saved, compiled once per version, used for every call.
+//! JSON schemas of arguments and results: checked when a tool is saved, compiled once per version, used for
+//! every call.
 //!
-//! A [`ToolSchema`] that exists is an object schema of bounded cost. Fetching
-//! schemas from anywhere never happens here.
+//! A [`ToolSchema`] has a bounded cost, and one of arguments describes an object. Nothing here fetches
+//! schemas.
 
 mod binding_only;
 mod coerce;
 mod defaults;
 pub mod flatten;
-mod foreign;
+mod foreign_properties;
 mod graph;
 mod limits;
 mod violation;
@@ -23,12 +24,12 @@ use crate::{Arguments, Binding, CallError, Message, Template, Violation, json};
 
 pub use self::binding_only::take_out_binding_only;
 use self::defaults::Defaults;
-use self::foreign::ForeignProperties;
+use self::foreign_properties::ForeignProperties;
 use self::limits::Cost;
 
-/// Formats the library would assert besides date, date-time, email, uri, uuid, ipv4 and ipv6.
-/// To us they are remarks.
-const REMARKS: [&str; 12] = [
+/// Formats that the library would validate, in addition to date, date-time, email, uri, uuid, ipv4 and ipv6.
+/// Here they are annotations.
+const UNCHECKED_FORMATS: [&str; 12] = [
     "duration",
     "hostname",
     "idn-email",
@@ -43,15 +44,15 @@ const REMARKS: [&str; 12] = [
     "uri-template",
 ];
 
-/// The most memory all compiled patterns of a schema may take, and one of them.
+/// Maximum memory of all compiled patterns of a schema, and of one of them.
 const ALL_PATTERNS_BYTES: usize = 16 << 20;
 const PATTERN_BYTES: usize = 1 << 20;
 
-/// JSON text may hold JSON text; so often is it unfolded.
+/// Maximum number of coercion rounds: JSON text may contain JSON text.
 const COERCIONS: usize = 4;
 
-/// So many errors are told at once; more help nobody.
-const MOST_TOLD: usize = 100;
+/// Maximum number of listed errors.
+const MAX_ERRORS: usize = 100;
 
 crate::templates! {
     NOT_AN_OBJECT_SCHEMA = "schema.notObject",
@@ -67,14 +68,14 @@ crate::templates! {
         "is nested {depth} levels deep; at most {limit}",
         "嵌套了 {depth} 层，最多 {limit} 层";
     NOT_TOLD = "schema.notTold",
-        "does not fit the schema; it is too large or too deep for every error to be told",
+        "does not match the schema; it is too large or too deep to list every error",
         "不符合 schema；内容过大或嵌套过深，无法列出具体错误";
     AND_MORE = "schema.andMore",
         "and {count} more errors",
         "另有 {count} 处错误";
 }
 
-/// Every template of this module and the ones below it.
+/// Returns all templates of this module and its submodules.
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
     [TEMPLATES, defaults::TEMPLATES, graph::TEMPLATES, limits::TEMPLATES, violation::TEMPLATES]
         .into_iter()
@@ -82,22 +83,23 @@ pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
         .copied()
 }
 
-/// How much can be told of what is wrong with a value.
+/// The level of detail in which the errors of a value can be listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum ErrorDetail {
     Everything,
-    /// One error for each of a million values would fill the memory.
+    /// Only the first one. One error for each of a million values would fill the memory.
     First,
-    /// Even the first error would be collected from too many alternatives.
+    /// None: even the first error would be collected from too many alternatives.
     Nothing,
 }
 
-/// A value that the `enum` of an argument accepts and does not list, so that models see few names for one thing.
+/// A value that the `enum` of an argument accepts without listing it, so that models see one name per
+/// meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlsoAccepted {
     pub argument: &'static str,
     pub value: &'static str,
-    /// The listed value it goes with: a schema that does not list this one does not accept the other.
+    /// A listed value with the same meaning. A schema that does not list it does not accept `value`.
     pub beside: &'static str,
 }
 
@@ -119,7 +121,7 @@ impl AlsoAccepted {
     }
 }
 
-/// A schema that was checked and compiled.
+/// A checked and compiled schema.
 #[derive(Debug)]
 pub struct ToolSchema {
     document: Value,
@@ -129,17 +131,17 @@ pub struct ToolSchema {
     foreign: Option<ForeignProperties>,
 }
 
-/// Arguments that may be used, and what was done to make them fit.
+/// Valid arguments, and the changes that were made to them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Admitted {
     pub arguments: Arguments,
     /// Paths of values that were coerced.
     pub coerced: Vec<String>,
-    /// Properties that were ignored: they belong to another alternative.
+    /// Ignored properties of another alternative.
     pub ignored: Map<String, Value>,
 }
 
-/// Arguments that may not be used, why, and how far they got.
+/// Invalid arguments with the error, in their state when it was found.
 #[derive(Debug, Clone)]
 pub struct Refused {
     pub error: CallError,
@@ -148,12 +150,12 @@ pub struct Refused {
 }
 
 impl ToolSchema {
-    /// Checks and compiles a schema of arguments. It costs time: keep it off async threads.
+    /// Checks and compiles an input schema. Slow: do not run it on async threads.
     pub fn of_arguments(schema: &Value) -> Result<Self, Vec<Violation>> {
         Self::of_arguments_accepting(schema, &[])
     }
 
-    /// The same with an `enum` that accepts more than it lists. Shown is what it lists.
+    /// Checks and compiles an input schema whose `enum`s accept more values than the document lists.
     pub fn of_arguments_accepting(
         schema: &Value,
         also_accepted: &[AlsoAccepted],
@@ -173,7 +175,7 @@ impl ToolSchema {
         Self::compile(Value::Object(fields), also_accepted)
     }
 
-    /// Checks and compiles a schema of results, which need not be objects.
+    /// Checks and compiles an output schema, which need not describe an object.
     pub fn of_output(schema: &Value) -> Result<Self, Vec<Violation>> {
         Self::compile(schema.clone(), &[])
     }
@@ -189,7 +191,7 @@ impl ToolSchema {
                     vec![Violation::new("$schema", Message::new(&UNKNOWN_DRAFT).with("draft", &named))]
                 })?;
             }
-            // All references are local, so a base address has no use and only confuses them.
+            // All references are local, so a base URI is useless and would change their meaning.
             fields.shift_remove("$id");
             if draft == Draft::Draft4 {
                 fields.shift_remove("id");
@@ -204,17 +206,18 @@ impl ToolSchema {
                 PatternOptions::regex().size_limit(pattern_bytes).dfa_size_limit(pattern_bytes),
             )
             .with_format("uuid", |text: &str| text.len() == 36 && uuid::Uuid::try_parse(text).is_ok());
-        let options =
-            REMARKS.iter().fold(options, |options, name| options.with_format(*name, |_: &str| true));
+        let options = UNCHECKED_FORMATS
+            .iter()
+            .fold(options, |options, name| options.with_format(*name, |_: &str| true));
         let validator = options.build(&bare).map_err(|error| violation::of_error(&error))?;
         let mut defaults = Defaults::of(&document).map_err(|violation| vec![violation])?;
         defaults.drop_unfit(&validator, &cost);
         Ok(Self { document, validator, defaults, cost, foreign: None })
     }
 
-    /// Ignores properties that belong to another alternative of the schema than the arguments select, where the
-    /// constant of a property selects one. A schema without such alternatives has those of `operations`, but what it
-    /// requires itself is never ignored.
+    /// Ignores properties of another alternative than the one that the arguments select by a constant. A
+    /// schema without such alternatives uses those of `operations`; the properties that it requires itself
+    /// are never ignored.
     #[must_use]
     pub fn ignoring_foreign_properties(mut self, operations: Option<&Value>) -> Self {
         let required = self.document.get("required").and_then(Value::as_array).into_iter().flatten();
@@ -226,7 +229,8 @@ impl ToolSchema {
         self
     }
 
-    /// The arguments without properties of other alternatives. Returns `None` if they have no such property.
+    /// Returns the arguments without properties of other alternatives. Returns `None` if they have no such
+    /// property.
     pub(crate) fn without_foreign_properties(&self, arguments: &Arguments) -> Option<Arguments> {
         let (foreign, fields) = (self.foreign.as_ref()?, arguments.as_value().as_object()?);
         let mut fields = foreign.has_any(fields).then(|| fields.clone())?;
@@ -234,32 +238,32 @@ impl ToolSchema {
         Some(Arguments::checked(Value::Object(fields)))
     }
 
-    /// The schema as it is shown to models and people.
+    /// Returns the schema as models and people get it.
     pub fn document(&self) -> &Value {
         &self.document
     }
 
-    /// Makes arguments ready to use: binding and schema defaults filled in, checked,
-    /// and gently coerced unless that is switched off.
+    /// Prepares arguments for a call: fills in the values of the binding and the defaults of the schema,
+    /// validates, and coerces unless `validation` is strict.
     pub fn admit(
         &self,
         arguments: Value,
         binding: Option<&Binding>,
         validation: Validation,
     ) -> Result<Admitted, Refused> {
-        let (mut fields, coerced) = given(arguments, binding, validation)?;
+        let (mut fields, coerced) = merged(arguments, binding, validation)?;
         let ignored = self.ignore(&mut fields);
         Ok(Admitted { ignored, ..self.check(fields, coerced, validation)? })
     }
 
-    /// The same, with the schema's defaults used only to check what was given.
+    /// Prepares arguments for a call, but uses the schema's defaults only for validation.
     pub fn admit_without_defaults(
         &self,
         arguments: Value,
         binding: Option<&Binding>,
         validation: Validation,
     ) -> Result<Admitted, Refused> {
-        let (mut fields, coerced) = given(arguments, binding, validation)?;
+        let (mut fields, coerced) = merged(arguments, binding, validation)?;
         let ignored = self.ignore(&mut fields);
         let Admitted { arguments, coerced, .. } = self.check(fields.clone(), coerced, validation)?;
         let mut value = Arc::unwrap_or_clone(arguments.shared());
@@ -287,15 +291,15 @@ impl ToolSchema {
             return Err(Refused { error, arguments: Value::Object(fields), coerced });
         }
         let mut value = Value::Object(fields);
-        let told = match self.measure(&value) {
-            Ok(told) => told,
+        let detail = match self.measure(&value) {
+            Ok(detail) => detail,
             Err(violation) => {
                 let error = CallError::invalid(vec![violation]);
                 return Err(Refused { error, arguments: value, coerced });
             }
         };
         if !self.validator.is_valid(&value) {
-            if validation == Validation::Gentle && told == Told::Everything {
+            if validation == Validation::Gentle && detail == ErrorDetail::Everything {
                 self.coerce(&mut value, &mut coerced);
             }
             let violations = self.violations(&value);
@@ -306,65 +310,67 @@ impl ToolSchema {
         Ok(Admitted { arguments: Arguments::checked(value), coerced, ignored: Map::new() })
     }
 
-    /// Text that was unfolded may hold more text, lack defaults, and be more than can be told in detail.
+    /// Coerces repeatedly: parsed text may contain more text, lack defaults, or be too large for a list of
+    /// errors.
     fn coerce(&self, value: &mut Value, coerced: &mut Vec<String>) {
         for _ in 0..COERCIONS {
-            if !coerce::once(&self.validator, value, coerced) {
+            if !coerce::coerce_once(&self.validator, value, coerced) {
                 return;
             }
             let most = self.cost.most_values();
             let filled = value.as_object_mut().is_none_or(|fields| self.defaults.fill(fields, most));
-            if !filled || self.measure(value) != Ok(Told::Everything) {
+            if !filled || self.measure(value) != Ok(ErrorDetail::Everything) {
                 return;
             }
         }
     }
 
-    /// All that is wrong with a value, or as much as can be told of it; nothing when it fits.
+    /// Returns the errors of a value, as many as can be listed. Returns an empty list if it is valid.
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
         let mut violations: Vec<Violation> = match self.measure(value) {
             Err(violation) => vec![violation],
-            Ok(Told::Everything) => {
+            Ok(ErrorDetail::Everything) => {
                 self.validator.iter_errors(value).flat_map(|error| violation::of_error(&error)).collect()
             }
-            Ok(Told::First) => {
+            Ok(ErrorDetail::First) => {
                 self.validator.validate(value).err().iter().flat_map(violation::of_error).collect()
             }
-            Ok(Told::Nothing) if self.validator.is_valid(value) => Vec::new(),
-            Ok(Told::Nothing) => vec![Violation::new(ROOT, Message::new(&NOT_TOLD))],
+            Ok(ErrorDetail::Nothing) if self.validator.is_valid(value) => Vec::new(),
+            Ok(ErrorDetail::Nothing) => vec![Violation::new(ROOT, Message::new(&NOT_TOLD))],
         };
-        let more = violations.len().saturating_sub(MOST_TOLD);
+        let more = violations.len().saturating_sub(MAX_ERRORS);
         if more > 0 {
-            violations.truncate(MOST_TOLD);
+            violations.truncate(MAX_ERRORS);
             violations.push(Violation::new(ROOT, Message::new(&AND_MORE).with("count", more)));
         }
         violations
     }
 
-    /// Whether a value is small enough to be checked, and how much of it could be told.
-    fn measure(&self, value: &Value) -> Result<Told, Violation> {
+    /// Checks the size of a value. Returns the level of detail in which its errors can be listed.
+    fn measure(&self, value: &Value) -> Result<ErrorDetail, Violation> {
         let size = json::size(value);
-        if size.depth > limits::DEEPEST_VALUE {
+        if size.depth > limits::MAX_VALUE_DEPTH {
             let message = Message::new(&TOO_DEEP_ARGUMENTS).with("depth", size.depth);
-            return Err(Violation::new(ROOT, message.with("limit", limits::DEEPEST_VALUE)));
+            return Err(Violation::new(ROOT, message.with("limit", limits::MAX_VALUE_DEPTH)));
         }
         let most = self.cost.most_values();
         if size.values > most {
             return Err(Violation::new(ROOT, Message::new(&TOO_MANY_VALUES).with("limit", most)));
         }
         Ok(match (self.cost.allows_details(size), self.cost.has_alternatives) {
-            (true, _) => Told::Everything,
-            (false, false) => Told::First,
-            (false, true) => Told::Nothing,
+            (true, _) => ErrorDetail::Everything,
+            (false, false) => ErrorDetail::First,
+            (false, true) => ErrorDetail::Nothing,
         })
     }
 
-    /// About how many steps it takes to check a value: too many for a thread that others wait for?
+    /// Returns the approximate number of validation steps for a value, to decide whether it may run on an
+    /// async thread.
     pub fn steps(&self, value: &Value) -> u64 {
         self.cost.steps(json::size(value))
     }
 
-    /// The schema without some properties, for a model that may not see them.
+    /// Returns the schema without properties that are hidden from a model.
     pub fn document_without(&self, hidden: &Map<String, Value>) -> Value {
         let mut document = self.document.clone();
         if let Some(Value::Object(properties)) = document.get_mut("properties") {
@@ -377,8 +383,8 @@ impl ToolSchema {
     }
 }
 
-/// What the caller and the binding give, before any default.
-fn given(
+/// Parses the arguments and merges the binding's values, before any default.
+fn merged(
     arguments: Value,
     binding: Option<&Binding>,
     validation: Validation,
@@ -401,7 +407,7 @@ fn given(
     Ok((fields, coerced))
 }
 
-/// The schema that takes any arguments.
+/// Returns the schema that accepts any arguments.
 pub fn any_arguments() -> Value {
     serde_json::json!({"type": "object", "properties": {}})
 }
@@ -411,7 +417,7 @@ fn not_an_object(arguments: Value) -> Refused {
     Refused { error: CallError::invalid(vec![violation]), arguments, coerced: Vec::new() }
 }
 
-/// The draft a `$schema` names, in any of its usual spellings.
+/// Returns the draft that `$schema` names, in any of its common spellings.
 fn draft_named(named: &Value) -> Option<Draft> {
     let name = named.as_str()?.trim_end_matches('#').trim_end_matches('/');
     let name = name.strip_prefix("https://").or_else(|| name.strip_prefix("http://"))?;

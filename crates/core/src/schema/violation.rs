@@ -1,4 +1,4 @@
-//! What the validator found, as messages of ours with paths that people read.
+//! Converts errors of the validator to messages with readable paths.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::error::ROOT;
 use crate::{Message, Template, Violation};
 
-/// Longer values are cut in messages.
-const SHOWN: usize = 80;
+/// Maximum length of a value in a message, in characters.
+const MAX_VALUE_CHARS: usize = 80;
 
 crate::templates! {
     REQUIRED = "required", "is required", "是必填项";
@@ -31,20 +31,20 @@ crate::templates! {
     MIN_ITEMS = "minItems", "has fewer than {limit} items", "少于 {limit} 项";
     MAX_ITEMS = "maxItems", "has more than {limit} items", "超过 {limit} 项";
     UNIQUE = "uniqueItems", "has equal items", "包含重复项";
-    CONTAINS = "contains", "has no item, or not the right number of items, of the form asked for", "没有包含所要求的项，或数量不对";
+    CONTAINS = "contains", "has no matching item, or not the required number of them", "没有包含所要求的项，或数量不对";
     MIN_PROPERTIES = "minProperties", "has fewer than {limit} properties", "少于 {limit} 个属性";
     MAX_PROPERTIES = "maxProperties", "has more than {limit} properties", "超过 {limit} 个属性";
     PROPERTY_NAME = "propertyNames", "has a property name that is not allowed: {message}", "包含不允许的属性名：{message}";
-    NO_FORM = "noForm", "{value} fits none of the allowed forms", "{value} 不符合任何允许的形式";
-    SEVERAL_FORMS = "severalForms", "{value} fits more than one of the allowed forms", "{value} 同时符合多种形式，只能符合其中一种";
+    NO_FORM = "noForm", "{value} matches none of the allowed forms", "{value} 不符合任何允许的形式";
+    SEVERAL_FORMS = "severalForms", "{value} matches more than one of the allowed forms", "{value} 同时符合多种形式，只能符合其中一种";
     NOT = "not", "{value} is not allowed here", "此处不允许 {value}";
     OTHER = "other", "{text}", "{text}";
 }
 
-/// What one finding of the validator means to whoever wrote the value.
+/// Converts one error of the validator.
 pub(super) fn of_error(error: &ValidationError<'_>) -> Vec<Violation> {
     let path = error.instance_path().as_str();
-    let value = Shown(error.instance());
+    let value = Truncated(error.instance());
     let say = |template: &'static Template| Message::new(template).with("value", &value);
     let limit = |template, limit: &dyn fmt::Display| say(template).with("limit", limit);
     let message = match error.kind() {
@@ -59,7 +59,7 @@ pub(super) fn of_error(error: &ValidationError<'_>) -> Vec<Violation> {
         Found::AnyOf { context } | Found::OneOfNotValid { context } => return of_branches(error, context),
         Found::Type { kind } => not_of_types(&value, types(kind)),
         Found::Enum { options } => say(&ENUM).with("options", Listed(options)),
-        Found::Constant { expected_value } => say(&CONST).with("expected", Shown(expected_value)),
+        Found::Constant { expected_value } => say(&CONST).with("expected", Truncated(expected_value)),
         Found::Format { format } => say(&FORMAT).with("format", format),
         Found::Pattern { pattern } => say(&PATTERN).with("pattern", pattern),
         Found::Minimum { limit: least } => limit(&MINIMUM, least),
@@ -93,28 +93,30 @@ pub(super) fn of_error(error: &ValidationError<'_>) -> Vec<Violation> {
     vec![Violation::new(dotted(path), message)]
 }
 
-/// A value that fits none of several forms: told of the one that was meant, when that is certain.
+/// Reports a value that matches no alternative. If its intended alternative is certain, reports the errors of
+/// that one.
 fn of_branches(error: &ValidationError<'_>, branches: &[Vec<ValidationError<'static>>]) -> Vec<Violation> {
     let path = error.instance_path().as_str();
     if let Some(wanted) = types_of_all(path, branches) {
-        return vec![Violation::new(dotted(path), not_of_types(&Shown(error.instance()), wanted))];
+        return vec![Violation::new(dotted(path), not_of_types(&Truncated(error.instance()), wanted))];
     }
     if let Some(meant) = branch_meant(path, branches) {
         return meant.iter().flat_map(of_error).collect();
     }
     if let Some((field, value, expected)) = discriminator(path, branches) {
-        let message =
-            Message::new(&ENUM).with("value", Shown(value)).with("options", Listed(&Value::Array(expected)));
+        let message = Message::new(&ENUM)
+            .with("value", Truncated(value))
+            .with("options", Listed(&Value::Array(expected)));
         return vec![Violation::new(dotted(field), message)];
     }
     let common = in_all(branches);
     if !common.is_empty() {
         return common;
     }
-    vec![Violation::new(dotted(path), Message::new(&NO_FORM).with("value", Shown(error.instance())))]
+    vec![Violation::new(dotted(path), Message::new(&NO_FORM).with("value", Truncated(error.instance())))]
 }
 
-/// What every branch finds wrong: that must be mended whichever was meant.
+/// Returns the errors that all alternatives have in common.
 fn in_all(branches: &[Vec<ValidationError<'static>>]) -> Vec<Violation> {
     let mut each = branches.iter().map(|branch| branch.iter().flat_map(of_error).collect::<Vec<_>>());
     let first = each.next().unwrap_or_default();
@@ -123,7 +125,7 @@ fn in_all(branches: &[Vec<ValidationError<'static>>]) -> Vec<Violation> {
     })
 }
 
-/// The types that would fit, when the value at `path` has the wrong type for every branch.
+/// Returns the valid types, if the value at `path` has the wrong type for every alternative.
 pub(super) fn types_of_all(path: &str, branches: &[Vec<ValidationError<'static>>]) -> Option<JsonTypeSet> {
     let mut wanted = JsonTypeSet::empty();
     for branch in branches {
@@ -134,7 +136,7 @@ pub(super) fn types_of_all(path: &str, branches: &[Vec<ValidationError<'static>>
     (!wanted.is_empty()).then_some(wanted)
 }
 
-/// The one branch whose type and constants fit, if there is exactly one.
+/// Returns the only alternative whose type and constants match, if there is exactly one.
 pub(super) fn branch_meant<'e>(
     path: &str,
     branches: &'e [Vec<ValidationError<'static>>],
@@ -150,7 +152,7 @@ pub(super) fn branch_meant<'e>(
     }
 }
 
-/// The field whose constant no branch accepts, with all that would have been accepted.
+/// Returns the field whose constant no alternative accepts, with all accepted constants.
 fn discriminator<'e>(
     path: &str,
     branches: &'e [Vec<ValidationError<'static>>],
@@ -191,10 +193,10 @@ pub(super) fn types(kind: &TypeKind) -> JsonTypeSet {
 }
 
 pub(super) fn not_of_type(path: &str, value: &Value, name: &str) -> Violation {
-    Violation::new(path, Message::new(&TYPE).with("value", Shown(value)).with("type", name))
+    Violation::new(path, Message::new(&TYPE).with("value", Truncated(value)).with("type", name))
 }
 
-fn not_of_types(value: &Shown<'_>, wanted: JsonTypeSet) -> Message {
+fn not_of_types(value: &Truncated<'_>, wanted: JsonTypeSet) -> Message {
     let names: Vec<String> = wanted.iter().map(|name| format!("\"{name}\"")).collect();
     match names.as_slice() {
         [one] => Message::new(&TYPE).with("value", value).with("type", one.trim_matches('"')),
@@ -202,7 +204,7 @@ fn not_of_types(value: &Shown<'_>, wanted: JsonTypeSet) -> Message {
     }
 }
 
-/// A JSON pointer as people write paths: `/files/0/url` is `files.0.url`.
+/// Formats a JSON pointer as a readable path: `/files/0/url` becomes `files.0.url`.
 pub(super) fn dotted(pointer: &str) -> String {
     match pointer.strip_prefix('/') {
         None => ROOT.to_owned(),
@@ -214,29 +216,29 @@ fn join(pointer: &str, name: &str) -> String {
     if pointer.is_empty() { name.to_owned() } else { format!("{}.{name}", dotted(pointer)) }
 }
 
-/// A value in a message: JSON, cut when long.
-struct Shown<'a>(&'a Value);
+/// A value in a message: JSON, truncated if it is long.
+struct Truncated<'a>(&'a Value);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for Truncated<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut start = Start(Vec::new());
-        // Writing ends early, on purpose, when the value is long.
+        // Fails on purpose once there is enough text.
         let _ = serde_json::to_writer(&mut start, self.0);
         let text = String::from_utf8_lossy(&start.0);
-        match text.char_indices().nth(SHOWN) {
+        match text.char_indices().nth(MAX_VALUE_CHARS) {
             None => f.write_str(&text),
             Some((end, _)) => write!(f, "{}…", text.get(..end).unwrap_or_default()),
         }
     }
 }
 
-/// Takes the start of what is written, and no more.
+/// A writer that accepts the start of its input and then fails.
 struct Start(Vec<u8>);
 
 impl std::io::Write for Start {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        // A character has four bytes at most.
-        let room = (SHOWN + 1) * 4 - self.0.len();
+        // A character has at most four bytes.
+        let room = (MAX_VALUE_CHARS + 1) * 4 - self.0.len();
         if room == 0 {
             return Err(std::io::ErrorKind::WriteZero.into());
         }
@@ -250,14 +252,14 @@ impl std::io::Write for Start {
     }
 }
 
-/// The options of an enum, the first ten of many.
+/// The options of an enum, limited to the first ten.
 struct Listed<'a>(&'a Value);
 
 impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let options = self.0.as_array().map(Vec::as_slice).unwrap_or_default();
         for (index, option) in options.iter().take(10).enumerate() {
-            write!(f, "{}{}", if index > 0 { ", " } else { "" }, Shown(option))?;
+            write!(f, "{}{}", if index > 0 { ", " } else { "" }, Truncated(option))?;
         }
         if options.len() > 10 { write!(f, ", … ({})", options.len()) } else { Ok(()) }
     }

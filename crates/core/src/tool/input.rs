@@ -1,4 +1,4 @@
-//! Reading a definition from JSON: snake_case spellings, aliases and the flat form all become one form.
+//! Parses definitions from JSON: normalizes snake_case spellings, aliases and the flat form.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use crate::{Message, ToolName, ToolSchema, ToolSpec, Violation};
 
 use super::{DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT};
 
-/// What a definition may say, as a schema: the first half of reading one.
+/// The schema of a definition, applied after normalization.
 static DEFINITION: LazyLock<Result<ToolSchema, Vec<Violation>>> = LazyLock::new(|| {
     let document = serde_json::from_str(include_str!("schema.json")).unwrap_or(Value::Null);
     ToolSchema::of_arguments(&document)
@@ -31,38 +31,38 @@ crate::templates! {
         "is missing, and there is no url that would make it an http tool; give a url, or a type such as http, builtin or agent",
         "缺失，且没有 url（有 url 即为 http 工具）；请提供 url，或提供 type，例如 http、builtin 或 agent";
     NAME_LIKE_ID = "tool.nameLikeId",
-        "has the form of an id; give the tool a name that says what it does",
+        "has the form of an id; give the tool a descriptive name",
         "看起来像一个 id；请取一个能说明用途的名称";
     NAME_RESERVED = "tool.nameReserved",
-        "is a name that an agent's own tools have ({names}); give the tool another",
+        "is reserved for an agent's own tools ({names}); choose another name",
         "是智能体自带工具的名称（{names}）；请换一个名称";
     UNREADABLE = "tool.unreadable",
         "{reason}",
         "{reason}";
 }
 
-/// So many unknown fields are told at once.
-const MOST_UNKNOWN: usize = 20;
+/// Maximum number of unknown fields that are listed.
+const MAX_UNKNOWN: usize = 20;
 
-/// Fields the server sets. A definition may carry them along, as it was read.
-pub const KEPT_BY_SERVER: [&str; 6] = ["id", "spaceId", "ownerId", "version", "createdAt", "updatedAt"];
+/// Fields that the server sets. A definition may include them unchanged.
+pub const SERVER_FIELDS: [&str; 6] = ["id", "spaceId", "ownerId", "version", "createdAt", "updatedAt"];
 
-/// Other words for fields.
+/// Aliases of fields.
 const ALIASES: [(&str, &str); 4] =
     [("userId", "ownerId"), ("metadata", "config"), ("retries", "retryCount"), ("parameters", "inputSchema")];
 
-/// Fields of `config` that may stand at the top level.
+/// Fields of `config` that are also accepted at the top level.
 const FLAT: [&str; 10] =
     ["url", "endpoint", "baseUrl", "method", "headers", "params", "query", "body", "auth", "security"];
 
-/// A definition as it was read, and the server's own fields where it carried them.
+/// A parsed definition, with the server's fields if it included them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolInput {
     pub spec: ToolSpec,
-    pub kept_by_server: Map<String, Value>,
+    pub server_fields: Map<String, Value>,
 }
 
-/// Reads a definition, or says everything that is wrong with it.
+/// Parses a definition. Returns everything that is wrong with it.
 pub fn parse(definition: Value) -> Result<ToolInput, Vec<Violation>> {
     let schema = match &*DEFINITION {
         Ok(schema) => schema,
@@ -91,13 +91,13 @@ pub fn parse(definition: Value) -> Result<ToolInput, Vec<Violation>> {
     merge_config(&mut fields, config, &mut violations);
     read_durations(&mut fields);
     infer(&mut fields, &mut violations);
-    let kept_by_server = take(&mut fields, &KEPT_BY_SERVER);
+    let server_fields = take(&mut fields, &SERVER_FIELDS);
 
-    let known: Vec<&str> = known_fields(schema);
+    let known: Vec<&str> = field_names(schema);
     let mut unknown = Vec::new();
     fields.retain(|name, _| {
         let is_known = known.contains(&name.as_str());
-        if !is_known && unknown.len() < MOST_UNKNOWN {
+        if !is_known && unknown.len() < MAX_UNKNOWN {
             unknown.push(name.clone());
         }
         is_known
@@ -129,14 +129,14 @@ pub fn parse(definition: Value) -> Result<ToolInput, Vec<Violation>> {
         return Err(violations);
     }
     match serde_json::from_value(without_nulls(fields)) {
-        Ok(spec) => Ok(ToolInput { spec, kept_by_server }),
+        Ok(spec) => Ok(ToolInput { spec, server_fields }),
         Err(error) => {
             Err(vec![Violation::new(crate::error::ROOT, Message::new(&UNREADABLE).with("reason", error))])
         }
     }
 }
 
-/// `null` stands for the default, for every field that has one.
+/// Removes `null`s, which stand for the default of every field that has one.
 fn without_nulls(mut fields: Value) -> Value {
     if let Value::Object(fields) = &mut fields {
         fields.retain(|_, value| !value.is_null());
@@ -144,8 +144,8 @@ fn without_nulls(mut fields: Value) -> Value {
     fields
 }
 
-/// Puts a value in its place; the same place twice is an error unless both say the same, or one is `null`, which
-/// stands for the default.
+/// Sets a field. Setting it twice is an error unless the values are equal, or either is `null`, which stands for
+/// the default.
 fn put(
     fields: &mut Map<String, Value>,
     name: &str,
@@ -164,12 +164,12 @@ fn put(
     }
 }
 
-/// Adds the flat fields to `config`, where the same may stand under its own or the other name.
+/// Merges the flat fields into `config`, which may use either spelling.
 fn merge_config(fields: &mut Map<String, Value>, flat: Map<String, Value>, violations: &mut Vec<Violation>) {
     let mut config = match fields.shift_remove("config") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(config)) => config,
-        // Not an object: left for the schema to complain of.
+        // Not an object: the schema reports the error.
         Some(other) => {
             fields.insert("config".to_owned(), other);
             return;
@@ -191,7 +191,7 @@ fn merge_config(fields: &mut Map<String, Value>, flat: Map<String, Value>, viola
     fields.insert("config".to_owned(), Value::Object(config));
 }
 
-/// Reads durations such as `30s`, in the fields of every tool and in the config of http and mock tools.
+/// Parses durations such as `30s`, in the fields of every tool and in the config of http and mock tools.
 fn read_durations(fields: &mut Map<String, Value>) {
     duration::read_fields(
         fields,
@@ -212,7 +212,7 @@ fn read_durations(fields: &mut Map<String, Value>) {
             duration::read_fields(part, units);
         }
     }
-    // The answers of a mock.
+    // The scripted results of a mock.
     for answer in config.get_mut("answers").and_then(Value::as_array_mut).into_iter().flatten() {
         let Value::Object(answer) = answer else { continue };
         duration::read_fields(answer, &[("delay", Unit::Milliseconds)]);
@@ -222,7 +222,7 @@ fn read_durations(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Fills in what follows from the rest: the kind, the category, the times.
+/// Fills in derived fields: type, category, title and timeouts.
 fn infer(fields: &mut Map<String, Value>, violations: &mut Vec<Violation>) {
     let config = fields.get("config").and_then(Value::as_object);
     let is_url = |name: &String| matches!(camel_case(name).as_str(), "url" | "baseUrl");
@@ -243,7 +243,7 @@ fn infer(fields: &mut Map<String, Value>, violations: &mut Vec<Violation>) {
             Some(_) | None => None,
         };
     }
-    // A title in one language stands for both.
+    // A title in one language applies to both.
     if let Some(Value::Object(title)) = fields.get_mut("title") {
         for (given, missing) in [("en", "zh"), ("zh", "en")] {
             if let Some(text) = title.get(given).filter(|text| text.is_string()).cloned()
@@ -256,14 +256,14 @@ fn infer(fields: &mut Map<String, Value>, violations: &mut Vec<Violation>) {
     if let Some(timeout) = inner_timeout {
         put(fields, "timeout", "config.security.timeout", timeout, violations);
     }
-    // One attempt must have room within the whole call unless somebody says otherwise.
+    // By default, the whole call has time for at least one attempt.
     if fields.get("totalTimeout").is_none_or(Value::is_null) {
         let timeout = fields.get("timeout").and_then(Value::as_u64).unwrap_or(DEFAULT_TIMEOUT);
         fields.insert("totalTimeout".to_owned(), timeout.max(DEFAULT_TOTAL_TIMEOUT).into());
     }
 }
 
-/// `rateLimit` is the one field with spellings inside.
+/// Normalizes the keys of `rateLimit`, the only field with nested spellings.
 fn camel_limit(name: &str, value: Value) -> Value {
     if name != "rateLimit" { value } else { camel_keys(value) }
 }
@@ -273,7 +273,7 @@ fn take(fields: &mut Map<String, Value>, names: &[&str]) -> Map<String, Value> {
     taken.collect()
 }
 
-fn known_fields(schema: &ToolSchema) -> Vec<&str> {
+fn field_names(schema: &ToolSchema) -> Vec<&str> {
     let properties = schema.document().get("properties").and_then(Value::as_object);
     properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect()
 }
@@ -282,13 +282,13 @@ fn url_name(name: &str) -> &str {
     if name == "endpoint" { "url" } else { name }
 }
 
-/// An object with its keys in camelCase; anything else as it is.
+/// Converts the keys of an object to camelCase. Other values are unchanged.
 pub fn camel_keys(value: Value) -> Value {
     let Value::Object(fields) = value else { return value };
     fields.into_iter().map(|(name, value)| (camel_case(&name), value)).collect()
 }
 
-/// `retry_count` as `retryCount`; a name without `_` stays as it is.
+/// Converts `retry_count` to `retryCount`. A name without `_` is unchanged.
 pub fn camel_case(name: &str) -> String {
     let mut camel = String::with_capacity(name.len());
     let mut raise = false;

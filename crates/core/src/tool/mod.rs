@@ -1,7 +1,7 @@
-//! What a tool is: the definition a person writes, and the immutable versions that are kept of it.
+//! Tools: their definitions, and the immutable versions of them.
 //!
-//! Plain data. How a definition is read from JSON, with its aliases and flat
-//! form, is in [`input`]; nothing here runs a tool.
+//! Plain data. [`input`] parses definitions from JSON, with aliases and the flat form; nothing here runs a
+//! tool.
 
 pub mod input;
 
@@ -12,66 +12,66 @@ use serde_json::{Map, Value, json};
 use crate::schema::any_arguments;
 use crate::{Effect, KindName, Locale, Policy, SpaceId, ToolId, ToolName, UserId};
 
-/// A tool as somebody defined it.
+/// The definition of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolSpec {
-    /// What the model calls it.
+    /// The name by which models call it.
     pub name: ToolName,
     /// When to use it, for the model.
     pub description: String,
-    /// The same for people who read Chinese, of a tool that comes with the program.
+    /// The Chinese description of a built-in tool, for people.
     #[serde(skip)]
     pub description_zh: Option<&'static str>,
     #[serde(default)]
     pub category: Option<String>,
-    /// What people see; the name when absent.
+    /// The display title; the name if `None`.
     #[serde(default)]
     pub title: Option<Title>,
     #[serde(default)]
     pub icon: Option<String>,
     #[serde(rename = "type")]
     pub kind: KindName,
-    /// Absent only until the kind has generated one.
+    /// `None` only until the kind has generated one.
     #[serde(default)]
     pub input_schema: Option<Value>,
     #[serde(default)]
     pub output_schema: Option<Value>,
-    /// Runs as a durable run; the agent goes on without waiting.
+    /// True for tools that run as tasks; the agent continues without waiting.
     #[serde(default, rename = "async")]
     pub run_async: bool,
-    /// What the kind needs.
+    /// The settings of the kind.
     #[serde(default)]
     pub config: Map<String, Value>,
-    /// For one attempt, in milliseconds.
+    /// Timeout of one attempt, in milliseconds.
     #[serde(default = "default_timeout")]
     pub timeout: u64,
-    /// Over all attempts and pauses of one call, in milliseconds.
+    /// Timeout of the whole call with all attempts and pauses, in milliseconds.
     #[serde(default = "default_total_timeout")]
     pub total_timeout: u64,
-    /// What the kind says, when absent.
+    /// Overrides the effect that the kind reports.
     #[serde(default)]
     pub effect: Option<Effect>,
     #[serde(default)]
     pub policy: Option<Policy>,
-    /// Of `policy` ask: only when this holds, as `amount > 100`.
+    /// With `policy` ask: approval is required only if this condition holds, such as `amount > 100`.
     #[serde(default)]
     pub ask_when: Option<String>,
-    /// Further attempts after the first; the effect decides when absent.
+    /// Number of retries after the first attempt. If `None`, the effect decides.
     #[serde(default)]
     pub retry_count: Option<u32>,
-    /// The first pause, in milliseconds.
+    /// The first pause between attempts, in milliseconds.
     #[serde(default = "default_retry_delay")]
     pub retry_delay: u64,
-    /// How long an answer is kept, in seconds; 0 for not at all.
+    /// Cache TTL of results in seconds; 0 turns the cache off.
     #[serde(default)]
     pub cache_ttl: u64,
     #[serde(default)]
     pub rate_limit: Option<RateLimit>,
-    /// Calls of this tool at once.
+    /// Maximum number of concurrent calls of this tool.
     #[serde(default)]
     pub max_concurrency: Option<u32>,
-    /// The order in the task queue.
+    /// Priority in the task queue.
     #[serde(default)]
     pub priority: i32,
     #[serde(default = "yes")]
@@ -99,7 +99,7 @@ fn yes() -> bool {
 }
 
 impl ToolSpec {
-    /// A definition with nothing but what every tool must have.
+    /// Creates a definition with the required fields and defaults.
     pub fn new(name: ToolName, description: impl Into<String>, kind: KindName) -> Self {
         Self {
             name,
@@ -128,7 +128,7 @@ impl ToolSpec {
         }
     }
 
-    /// The tool as a model is told of it: `{"type": "function", "function": {…}}`.
+    /// Returns the tool as models get it: `{"type": "function", "function": {…}}`.
     pub fn definition(&self) -> Value {
         let parameters = self.input_schema.clone().unwrap_or_else(any_arguments);
         json!({
@@ -137,12 +137,12 @@ impl ToolSpec {
         })
     }
 
-    /// The description as people read it; models get [`Self::description`].
+    /// Returns the description for people; models get [`Self::description`].
     pub fn description_in(&self, locale: Locale) -> &str {
         self.description_zh.filter(|_| locale == Locale::Zh).unwrap_or(&self.description)
     }
 
-    /// What people see.
+    /// Returns the display title.
     pub fn title(&self, locale: Locale) -> &str {
         match (&self.title, locale) {
             (None, _) => self.name.as_str(),
@@ -153,7 +153,7 @@ impl ToolSpec {
     }
 }
 
-/// A title: one text, or one for each language.
+/// A title: one text, or one per language.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Title {
@@ -161,22 +161,22 @@ pub enum Title {
     Localized { en: String, zh: String },
 }
 
-/// How many calls one user may make of one tool.
+/// Maximum number of calls of one tool by one user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RateLimit {
     pub per_minute: u32,
-    /// How many at once after a pause; one minute's worth when absent.
+    /// Maximum number of calls at once after a pause; one minute's worth if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<u32>,
 }
 
-/// One version of a tool. A change makes another one; this one stays as it is.
+/// One immutable version of a tool. A change creates another one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolVersion {
     pub id: ToolId,
-    /// None for what everyone sees.
+    /// `None` for a tool that is visible in every space.
     pub space_id: Option<SpaceId>,
     pub owner_id: Option<UserId>,
     #[serde(flatten)]

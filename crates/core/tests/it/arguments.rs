@@ -1,4 +1,4 @@
-//! Arguments on their way into a call: messages, coercion, defaults, bindings.
+//! Admission of arguments: messages, coercion, defaults, bindings.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn coerces(schema: &ToolSchema, given: Value, expected: Value, paths: &[&str]) {
 }
 
 #[test]
-fn all_errors_come_at_once_in_the_form_of_the_contract() {
+fn all_errors_are_reported_at_once_in_the_documented_form() {
     let weather = schema(json!({
         "type": "object",
         "required": ["city", "days"],
@@ -64,7 +64,7 @@ fn all_errors_come_at_once_in_the_form_of_the_contract() {
 }
 
 #[test]
-fn each_keyword_has_words_of_its_own() {
+fn each_keyword_has_its_own_message() {
     for (keywords, value, expected) in [
         (json!({"type": ["integer", "null"]}), json!([]), "[] is not of types \"null\", \"integer\""),
         (
@@ -86,7 +86,7 @@ fn each_keyword_has_words_of_its_own() {
         (
             json!({"contains": {"const": 1}}),
             json!([2]),
-            "has no item, or not the right number of items, of the form asked for",
+            "has no matching item, or not the required number of them",
         ),
         (json!({"minProperties": 1}), json!({}), "has fewer than 1 properties"),
         (json!({"maxProperties": 0}), json!({"a": 1}), "has more than 0 properties"),
@@ -100,9 +100,13 @@ fn each_keyword_has_words_of_its_own() {
         (
             json!({"oneOf": [{"minimum": 1}, {"minimum": 2}]}),
             json!(3),
-            "3 fits more than one of the allowed forms",
+            "3 matches more than one of the allowed forms",
         ),
-        (json!({"anyOf": [{"minimum": 5}, {"multipleOf": 2}]}), json!(3), "3 fits none of the allowed forms"),
+        (
+            json!({"anyOf": [{"minimum": 5}, {"multipleOf": 2}]}),
+            json!(3),
+            "3 matches none of the allowed forms",
+        ),
         (json!({"format": "uuid"}), json!("x"), "\"x\" is not a \"uuid\""),
     ] {
         says(
@@ -122,7 +126,7 @@ fn long_values_are_cut_in_messages() {
 }
 
 #[test]
-fn a_discriminated_union_is_told_of_the_form_that_was_meant() {
+fn a_discriminated_union_reports_errors_of_the_selected_alternative() {
     let dates = schema(json!({
         "type": "object",
         "oneOf": [
@@ -151,7 +155,7 @@ fn a_discriminated_union_is_told_of_the_form_that_was_meant() {
 }
 
 #[test]
-fn coercion_happens_where_the_meaning_is_certain() {
+fn values_of_certain_meaning_are_coerced() {
     let all = properties(json!({
         "int": {"type": "integer"},
         "num": {"type": "number"},
@@ -216,7 +220,7 @@ fn coercion_does_not_guess() {
     ] {
         schema_refuses(&all, hopeless);
     }
-    // What fits already is left alone.
+    // Values that conform already are unchanged.
     coerces(
         &all,
         json!({"free": "3", "any": "3", "text": "3"}),
@@ -231,7 +235,7 @@ fn schema_refuses(schema: &ToolSchema, arguments: Value) {
 }
 
 #[test]
-fn a_coerced_value_must_still_keep_the_other_rules() {
+fn a_coerced_value_is_validated_again() {
     let bounded = properties(json!({"n": {"type": "integer", "maximum": 10}}));
     let error = bounded.admit(json!({"n": "30"}), None, Validation::Gentle).expect_err("too large").error;
     assert_eq!(error.message().render(Locale::En), "Invalid inputs: n: 30 is greater than the maximum of 10");
@@ -276,7 +280,7 @@ fn a_default_that_does_not_fit_its_schema_is_ignored() {
     let int_or_null = |default: Value| json!({"type": "integer", "default": default});
     let fine = json!({"type": "integer", "default": 7});
     let object = |fields: Value| json!({"type": "object", "properties": fields});
-    // (properties, what a call without arguments gets)
+    // (properties, arguments of a call without any)
     for (fields, expected) in [
         (json!({"a": int_or_null(Value::Null), "b": fine}), json!({"b": 7})),
         (json!({"a": int_or_null(json!("many")), "b": fine}), json!({"b": 7})),
@@ -287,7 +291,7 @@ fn a_default_that_does_not_fit_its_schema_is_ignored() {
         (json!({"a": {"anyOf": [{"type": "integer"}, {"type": "string"}], "default": null}}), json!({})),
         (json!({"a": {"$ref": "#/$defs/count", "default": null}}), json!({})),
         (json!({"a": {"$ref": "#/$defs/unset"}}), json!({})),
-        // Within an object, with and without a default of its own.
+        // Nested in an object, with and without a default of the object.
         (
             json!({"a": {"type": "object", "default": {}, "properties": {"n": int_or_null(Value::Null)}}}),
             json!({"a": {}}),
@@ -305,7 +309,7 @@ fn a_default_that_does_not_fit_its_schema_is_ignored() {
             json!({"a": {"type": "array", "minItems": 1, "default": [], "items": object(json!({"n": fine}))}}),
             json!({}),
         ),
-        // Text whose meaning is certain is kept as what it means.
+        // Text of certain meaning becomes the value that it means.
         (json!({"a": int_or_null(json!("5"))}), json!({"a": 5})),
     ] {
         let document = json!({
@@ -319,12 +323,12 @@ fn a_default_that_does_not_fit_its_schema_is_ignored() {
             let admitted = admitted.unwrap_or_else(|refused| panic!("{fields}: {:?}", refused.error));
             assert_eq!(*admitted.arguments.as_value(), expected, "{fields}");
         }
-        assert_eq!(schema.document(), &document, "the schema is shown as it was written");
+        assert_eq!(schema.document(), &document, "the displayed schema is unchanged");
     }
 }
 
 #[test]
-fn defaults_within_given_objects_and_items_are_ignored_too_where_they_do_not_fit() {
+fn defaults_within_given_objects_and_items_are_ignored_if_they_do_not_conform() {
     let inner = json!({"type": "object", "properties": {
         "bad": {"type": "integer", "default": null},
         "good": {"type": "integer", "default": 1},
@@ -368,8 +372,8 @@ fn a_default_behind_a_reference_or_all_of_at_the_root_is_ignored_too() {
 }
 
 #[test]
-fn a_default_that_does_not_fit_is_ignored_by_schemas_whose_errors_are_too_many_to_be_listed() {
-    // Costly by its size: the errors of all defaults together cannot be listed.
+fn an_invalid_default_is_ignored_if_the_schema_has_too_many_errors_to_list() {
+    // Costly because of its size: the errors of all defaults together cannot be listed.
     let mut fields: Map<String, Value> =
         (0..3000).map(|number| (format!("n{number}"), json!({"type": "integer", "default": 1}))).collect();
     fields.insert("n7".to_owned(), json!({"type": "integer", "default": null}));
@@ -378,7 +382,7 @@ fn a_default_that_does_not_fit_is_ignored_by_schemas_whose_errors_are_too_many_t
     let filled = admitted.arguments.as_value().as_object().expect("an object");
     assert_eq!((filled.len(), filled.get("n7"), filled.get("n8")), (3000, None, Some(&json!(1))));
 
-    // Costly by its depth: not even the errors of one default can be listed.
+    // Costly because of its depth: not even the errors of one default can be listed.
     let form = |kind: usize| {
         let inner = json!({"$ref": "#/$defs/node"});
         json!({"type": "object", "additionalProperties": false, "properties": {"x": inner, format!("y{kind}"): {}}})
@@ -408,7 +412,7 @@ fn a_condition_on_the_whole_object_does_not_drop_a_default() {
 }
 
 #[test]
-fn fixed_values_are_not_shown_to_the_model() {
+fn fixed_values_are_hidden_from_the_model() {
     let schema = schema(json!({"type": "object", "required": ["a", "b"], "properties": {"a": {}, "b": {}}}));
     let hidden = json!({"a": 1}).as_object().cloned().expect("an object");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Definitions as people write them: every field, spelling, alias and form, and what is refused.
+//! Tool definitions as people write them: every field, spelling, alias and form, and rejected ones.
 
 use haft_core::tool::input::{ToolInput, parse};
 use haft_core::{Effect, Locale, Policy};
@@ -24,7 +24,7 @@ fn with(extra: Value) -> Value {
 }
 
 #[test]
-fn a_bare_definition_gets_the_defaults_of_the_contract() {
+fn a_minimal_definition_gets_the_documented_defaults() {
     let spec = read(with(json!({}))).spec;
     assert_eq!(
         serde_json::to_value(&spec).expect("written"),
@@ -36,7 +36,7 @@ fn a_bare_definition_gets_the_defaults_of_the_contract() {
         })
     );
     let again = read(serde_json::to_value(&spec).expect("written")).spec;
-    assert_eq!(again, spec, "what is written can be read");
+    assert_eq!(again, spec, "a serialized definition can be read");
 }
 
 #[test]
@@ -72,13 +72,13 @@ fn aliases_mean_the_same() {
     assert_eq!(read(native).spec.input_schema, Some(json!({"type": "object"})));
     let owner = "0190b5a0-0000-7000-8000-000000000000";
     assert_eq!(
-        read(with(json!({"user_id": owner, "id": "x", "version": 3}))).kept_by_server["ownerId"],
+        read(with(json!({"user_id": owner, "id": "x", "version": 3}))).server_fields["ownerId"],
         owner
     );
 }
 
 #[test]
-fn null_stands_for_the_default_of_every_field_that_may_be_left_out() {
+fn null_stands_for_the_default_of_every_optional_field() {
     let bare = read(with(json!({}))).spec;
     let schema: Value = serde_json::from_str(include_str!("../../src/tool/schema.json")).expect("JSON");
     let required = ["name", "description", "type"];
@@ -89,7 +89,7 @@ fn null_stands_for_the_default_of_every_field_that_may_be_left_out() {
 }
 
 #[test]
-fn null_beside_the_flat_form_or_an_alias_is_as_good_as_absent() {
+fn null_next_to_the_flat_form_or_an_alias_counts_as_absent() {
     let flat = |more: Value| {
         let mut tool =
             json!({"name": "w", "description": "W.", "url": "https://a.example/x", "timeout": 200_000});
@@ -136,7 +136,7 @@ fn the_flat_form_is_the_config_form() {
 }
 
 #[test]
-fn the_examples_of_the_contract_are_taken_as_they_stand() {
+fn the_examples_of_the_specification_are_accepted() {
     let news = json!({
         "name": "news_search", "description": "Looks up recent news.", "endpoint": "https://api.search.com/v1/query",
         "method": "POST", "parameters": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
@@ -148,7 +148,7 @@ fn the_examples_of_the_contract_are_taken_as_they_stand() {
 }
 
 #[test]
-fn the_same_thing_said_twice_must_be_the_same() {
+fn duplicate_fields_must_be_equal() {
     read(with(json!({"retries": 2, "retryCount": 2})));
     assert_eq!(
         refused(with(json!({"retryCount": 2, "retries": 3}))),
@@ -174,7 +174,7 @@ fn a_long_attempt_makes_room_in_the_whole_call() {
 }
 
 #[test]
-fn durations_are_read_in_the_answers_of_a_mock() {
+fn durations_are_read_in_the_script_of_a_mock() {
     let answers = |delay: Value, retry_after: Value| {
         json!([{"delay": delay, "data": {"delay": "1s"}},
             {"error": {"kind": "RateLimit", "message": "m", "retryAfter": retry_after}}, 7])
@@ -197,7 +197,7 @@ fn a_title_in_one_language_stands_for_both() {
 }
 
 #[test]
-fn what_is_wrong_is_said_all_at_once_and_by_name() {
+fn all_errors_are_reported_at_once_with_their_field() {
     assert_eq!(refused(json!([])), "(root): [] is not of type \"object\"");
     assert_eq!(
         refused(json!({})),

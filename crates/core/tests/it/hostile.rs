@@ -1,11 +1,11 @@
-//! Whatever JSON comes as schema, arguments or definition: an answer, never a panic.
+//! Property tests: no JSON causes a panic as a schema, as arguments or as a definition.
 
 use haft_core::call::Validation;
 use haft_core::{ToolSchema, tool};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Any JSON at all.
+/// Generates any JSON.
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -59,7 +59,7 @@ fn key() -> impl Strategy<Value = String> {
     prop_oneof![prop::sample::select(words.to_vec()).prop_map(str::to_owned), ".{0,6}"]
 }
 
-/// Schemas that mostly are well formed, so that the checks behind the first are reached.
+/// Generates mostly well-formed schemas, so that later checks are reached.
 fn any_schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         prop::sample::select(vec!["string", "integer", "number", "boolean", "null", "array", "object"])
@@ -110,23 +110,23 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_json_is_judged_as_a_schema(schema in any_json()) {
+    fn parsing_any_json_as_a_schema_never_panics(schema in any_json()) {
         let _ = ToolSchema::of_arguments(&schema);
         let _ = ToolSchema::of_output(&schema);
     }
 
     #[test]
-    fn any_json_is_judged_as_a_definition(definition in any_json()) {
+    fn parsing_any_json_as_a_definition_never_panics(definition in any_json()) {
         let _ = tool::input::parse(definition);
     }
 
     #[test]
-    fn any_bytes_are_judged_as_json(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+    fn parsing_any_bytes_as_json_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         let _ = haft_core::json::parse(&bytes);
     }
 
     #[test]
-    fn what_is_admitted_is_valid_and_stays_so(schema in any_schema(), arguments in any_arguments()) {
+    fn admitted_arguments_are_valid_and_admitted_again(schema in any_schema(), arguments in any_arguments()) {
         let Ok(schema) = ToolSchema::of_arguments(&schema) else { return Ok(()) };
         let Ok(admitted) = schema.admit(arguments, None, Validation::Gentle) else { return Ok(()) };
         let value = admitted.arguments.as_value().clone();
@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn gentle_changes_nothing_that_strict_takes(schema in any_schema(), arguments in any_arguments()) {
+    fn gentle_validation_does_not_change_valid_arguments(schema in any_schema(), arguments in any_arguments()) {
         let Ok(schema) = ToolSchema::of_arguments(&schema) else { return Ok(()) };
         if let Ok(strict) = schema.admit(arguments.clone(), None, Validation::Strict) {
             let gentle = schema.admit(arguments, None, Validation::Gentle).expect("gentle takes what strict takes");

@@ -1,4 +1,4 @@
-//! Rules of the core that are best shown from outside: tables of schemas, hostile input, definitions.
+//! Black-box tests of the core: tables of schemas, hostile input, definitions.
 
 #![allow(
     clippy::expect_used,

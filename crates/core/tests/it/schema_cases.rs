@@ -1,4 +1,4 @@
-//! The keywords that tools use, for draft 2020-12 and draft 7, as a table of schemas and values.
+//! A table of schemas and values for the keywords that tools use, in draft 2020-12 and draft 7.
 
 use haft_core::ToolSchema;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ struct Group {
 }
 
 #[test]
-fn every_case_of_the_table_is_judged_as_the_standard_says() {
+fn every_case_of_the_table_conforms_to_the_standard() {
     let groups: Vec<Group> = serde_json::from_str(include_str!("schema_cases.json")).expect("a table");
     let mut checked = 0;
     let mut wrong = Vec::new();
@@ -51,7 +51,7 @@ fn every_case_of_the_table_is_judged_as_the_standard_says() {
 }
 
 #[test]
-fn older_drafts_are_read_as_they_were_meant() {
+fn older_drafts_are_supported() {
     let judge = |draft: &str, property: Value, value: Value| {
         let schema = serde_json::json!({"$schema": draft, "type": "object", "properties": {"v": property}});
         let schema =

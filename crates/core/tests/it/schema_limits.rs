@@ -1,4 +1,5 @@
-//! Schemas that cost too much are refused when saved, by counting; costly looking ones that are not pass.
+//! Schemas that are too costly are rejected when saved, by counting; schemas that only look costly are
+//! accepted.
 
 use haft_core::ToolSchema;
 use haft_core::call::Validation;
@@ -16,7 +17,7 @@ fn accepted(schema: &Value) -> ToolSchema {
     ToolSchema::of_arguments(schema).expect("must be accepted")
 }
 
-/// `a0` refers twice to `a1`, which refers twice to `a2`, …, each time through `through`.
+/// A schema in which `a0` refers to `a1` twice, `a1` to `a2` twice, …, each time through `through`.
 fn doubling(levels: usize, through: impl Fn(Value, Value) -> Value) -> Value {
     let mut definitions = Map::new();
     for level in 0..levels {
@@ -28,7 +29,7 @@ fn doubling(levels: usize, through: impl Fn(Value, Value) -> Value) -> Value {
 }
 
 #[test]
-fn references_that_double_on_one_value_are_refused() {
+fn references_that_double_on_one_value_are_rejected() {
     for keyword in ["allOf", "anyOf", "oneOf"] {
         let schema = doubling(20, |a, b| json!({keyword: [a, b]}));
         assert!(schema.to_string().len() < 2048);
@@ -65,7 +66,7 @@ fn recursion_is_fine_until_it_branches_on_the_same_child() {
     assert!(compiled.violations(&json!({"root": deep})).is_empty());
 }
 
-/// Forms that all look into `next`: as many to the power of the depth, if nothing is remembered.
+/// Alternatives that all validate `next`: without memoization, their number to the power of the depth.
 fn branching(forms: usize, through: &str) -> Value {
     let form = |n: usize| json!({"properties": {"kind": {"const": n}, "next": {"$ref": through}}});
     let forms: Vec<Value> = (0..forms).map(form).collect();
@@ -77,7 +78,7 @@ fn branching(forms: usize, through: &str) -> Value {
 }
 
 #[test]
-fn alternatives_that_recurse_are_judged_at_any_depth_and_told_of_while_that_is_cheap() {
+fn recursive_alternatives_are_validated_at_any_depth_and_listed_if_cheap() {
     for through in ["#/$defs/node", "#/$defs/other", "#node"] {
         let compiled = accepted(&branching(10, through));
         let nested =
@@ -88,14 +89,14 @@ fn alternatives_that_recurse_are_judged_at_any_depth_and_told_of_while_that_is_c
         );
         let said = compiled.violations(&json!({"root": nested(json!({"kind": 99}), 60)}));
         assert_eq!(said.len(), 1);
-        assert!(said[0].message.to_string().contains("too deep for every error to be told"), "{said:?}");
+        assert!(said[0].message.to_string().contains("too deep to list every error"), "{said:?}");
         let said = compiled.violations(&json!({"root": nested(json!({"kind": 99}), 1)}));
         assert_eq!(said[0].path, "root.next.kind", "{said:?}");
     }
 }
 
 #[test]
-fn looking_again_at_what_was_evaluated_is_counted() {
+fn repeated_visits_for_unevaluated_keywords_are_counted() {
     for keyword in ["unevaluatedProperties", "unevaluatedItems"] {
         let nested = |depth: usize| {
             (0..depth).fold(
@@ -110,14 +111,14 @@ fn looking_again_at_what_was_evaluated_is_counted() {
 }
 
 #[test]
-fn the_same_property_twice_on_each_level_is_counted_though_nothing_recurses() {
+fn repeated_properties_are_counted_without_recursion() {
     let schema = doubling(24, |a, b| json!({"allOf": [{"properties": {"x": a}}, {"properties": {"x": b}}]}));
     assert!(refused(&schema).contains("steps"));
 }
 
 #[test]
-fn a_reference_means_what_the_validator_takes_it_for() {
-    // A cheap schema that poses as the definition which the reference really follows.
+fn a_reference_is_resolved_like_the_validator_does() {
+    // A cheap schema in place of the definition that the reference actually resolves to.
     let costly = doubling(20, |a, b| json!({"allOf": [a, b]}));
     for disguise in [
         json!({"$anchor": "/$defs/a0"}),
@@ -134,7 +135,7 @@ fn a_reference_means_what_the_validator_takes_it_for() {
         }
     }
     let twice = json!({"type": "object", "$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x"}}});
-    assert!(refused(&twice).contains("the anchor x stands twice"));
+    assert!(refused(&twice).contains("the anchor x is declared twice"));
     let other_draft = json!({"type": "object", "properties": {"a": {"$schema": "http://json-schema.org/draft-04/schema#"}}});
     assert!(refused(&other_draft).contains("nested $id or $schema"));
 }
@@ -153,7 +154,7 @@ fn errors_defaults_patterns_and_paths_do_not_multiply() {
     let said = accepted(&json!({"type": "object", "required": hundred})).violations(&json!({}));
     assert_eq!((said.len(), said[100].message.to_string().as_str()), (101, "and 50 more errors"));
 
-    // The same large default again and again.
+    // One large default, repeated by references.
     let mut schema = doubling(12, |a, b| json!({"properties": {"x": a, "y": b}}));
     schema["$defs"]["a12"] = json!({"properties": {"z": {"default": "x".repeat(100_000)}}});
     assert!(refused(&schema).contains("defaults"));
@@ -176,18 +177,18 @@ fn errors_defaults_patterns_and_paths_do_not_multiply() {
 
     let properties: Map<String, Value> = (0..5000).map(|n| (format!("p{n}"), json!({}))).collect();
     let long = json!({"type": "object", "properties": {"k".repeat(100_000): {"properties": properties}}});
-    assert!(refused(&long).contains("too long for so much nesting"));
+    assert!(refused(&long).contains("too long for its nesting"));
 }
 
 #[test]
-fn a_reference_that_never_looks_deeper_is_refused() {
+fn a_reference_cycle_on_one_value_is_rejected() {
     for endless in [
         json!({"type": "object", "$ref": "#"}),
         json!({"type": "object", "allOf": [{"$ref": "#"}]}),
         json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/x"}},
                "$defs": {"x": {"$ref": "#/$defs/y"}, "y": {"anyOf": [{"$ref": "#/$defs/x"}]}}}),
     ] {
-        assert!(refused(&endless).contains("refers back to itself"), "{endless}");
+        assert!(refused(&endless).contains("refers to itself"), "{endless}");
     }
 }
 
@@ -236,7 +237,7 @@ fn size_depth_references_and_enums_are_bounded() {
 #[test]
 fn patterns_run_in_linear_time_or_are_refused() {
     let with_pattern = |pattern: &str| json!({"type": "object", "properties": {"p": {"pattern": pattern}}});
-    // Would take a backtracking engine longer than the universe.
+    // A backtracking engine would take exponential time.
     let compiled = accepted(&with_pattern("^(a+)+$"));
     assert!(!compiled.violations(&json!({"p": format!("{}!", "a".repeat(50_000))})).is_empty());
     for bad in ["(", "[z-a]", r"(a)\1", "(?=x)y", "(?:a{1000}){1000}"] {
@@ -248,7 +249,7 @@ fn patterns_run_in_linear_time_or_are_refused() {
 }
 
 #[test]
-fn what_is_no_object_schema_or_no_schema_is_refused() {
+fn non_object_and_malformed_schemas_are_rejected() {
     for bad in [json!(true), json!(null), json!([]), json!("x")] {
         assert_eq!(refused(&bad), "(root): a schema of arguments must have \"type\": \"object\"");
     }
@@ -271,7 +272,7 @@ fn what_is_no_object_schema_or_no_schema_is_refused() {
 }
 
 #[test]
-fn a_large_value_is_judged_without_an_error_for_each_of_its_parts() {
+fn a_large_value_is_rejected_without_listing_every_error() {
     let schema = accepted(
         &json!({"type": "object", "properties": {"n": {"type": "array", "items": {"type": "integer"}}}}),
     );

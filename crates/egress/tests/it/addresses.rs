@@ -1,11 +1,12 @@
-//! Which addresses, ports and schemes a tool reaches: every spelling, what an operator opened, and never ourselves.
+//! Addresses, ports and schemes that a tool may reach: every spelling, opened networks, and never this
+//! server.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use haft_core::ErrorKind;
-use haft_egress::{Egress, Policy, Request};
-use haft_testkit::{Upstream, reply};
+use haft_egress::{Egress, Request, RequestPolicy};
+use haft_testkit::{Upstream, http_response};
 use http::Method;
 
 use crate::support::{
@@ -14,10 +15,10 @@ use crate::support::{
 };
 
 async fn server() -> Upstream {
-    Upstream::start(|_| reply(200, &[], "reached")).await
+    Upstream::start(|_| http_response(200, &[], "reached")).await
 }
 
-/// Asks for a host at a port, and sees that its address is refused without a try.
+/// Sends a request to a host and port, and asserts that its address is rejected without a connection.
 async fn assert_refused(egress: &Egress, host: &str, port: u16) {
     let target = format!("http://{host}:{port}/");
     let shown = url(&target).host_str().expect("a host").to_owned();
@@ -52,7 +53,7 @@ async fn a_refusal_names_the_network_of_the_address() {
         let hint = |network: &str| format!(" such as HAFT_ALLOW_PRIVATE_NETWORKS={network}");
         let words = error(get(&egress, &target).await).message().to_string();
         assert!(words.ends_with(&hint(network)), "{host}: {words}");
-        let warned = egress.foreseen_refusal(&url(&target)).map(|message| message.to_string());
+        let warned = egress.preflight_refusal(&url(&target)).map(|message| message.to_string());
         assert_eq!(warned.is_some(), foreseen.is_some(), "{host}: {warned:?}");
         if let (Some(words), Some(network)) = (warned, foreseen) {
             assert!(words.ends_with(&hint(network)), "{host}: {words}");
@@ -61,7 +62,7 @@ async fn a_refusal_names_the_network_of_the_address() {
 }
 
 #[tokio::test]
-async fn loopback_is_refused_in_every_spelling() {
+async fn loopback_is_rejected_in_every_spelling() {
     let server = server().await;
     let lookup = Lookup::always(&["127.0.0.1"]);
     let egress = Egress::builder().resolver(lookup.clone()).build();
@@ -95,8 +96,8 @@ async fn loopback_is_refused_in_every_spelling() {
 }
 
 #[tokio::test]
-async fn what_is_not_global_unicast_is_refused() {
-    let trap = Trap::at("127.0.0.1", 0);
+async fn non_global_addresses_are_rejected() {
+    let trap = Trap::listen("127.0.0.1", 0);
     let lookup = Lookup::always(&["127.0.0.1"]);
     let egress = Egress::builder().resolver(lookup.clone()).build();
     for host in [
@@ -160,8 +161,8 @@ async fn what_is_not_global_unicast_is_refused() {
 }
 
 #[tokio::test]
-async fn names_of_inner_services_are_refused_whatever_they_resolve_to() {
-    let trap = Trap::at("127.0.0.1", 0);
+async fn internal_names_are_rejected_whatever_they_resolve_to() {
+    let trap = Trap::listen("127.0.0.1", 0);
     for resolved in ["127.0.0.1", "8.8.8.8"] {
         let egress = Egress::builder().resolver(Lookup::always(&[resolved])).build();
         for host in [
@@ -191,7 +192,7 @@ async fn names_of_inner_services_are_refused_whatever_they_resolve_to() {
 
 #[tokio::test]
 async fn a_name_is_judged_by_the_address_it_resolves_to() {
-    let trap = Trap::at("127.0.0.1", 0);
+    let trap = Trap::listen("127.0.0.1", 0);
     for resolved in ["127.0.0.1", "10.0.0.1", "0.0.0.0", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"] {
         let egress = Egress::builder().resolver(Lookup::always(&[resolved])).build();
         for host in ["inner.test", "inner.test.", "INNER.test"] {
@@ -223,7 +224,7 @@ async fn an_opened_network_is_reached_by_address_and_by_name_on_any_port() {
 }
 
 #[tokio::test]
-async fn an_opened_network_opens_no_odd_port_elsewhere() {
+async fn an_opened_network_opens_no_other_port_elsewhere() {
     let egress =
         Egress::builder().open(networks("127.0.0.0/8")).resolver(Lookup::always(&["8.8.8.8"])).build();
     for target in ["http://public.test:22/", "http://8.8.8.8:22/", "http://public.test:6379/"] {
@@ -233,7 +234,7 @@ async fn an_opened_network_opens_no_odd_port_elsewhere() {
     }
 }
 
-/// A request of a tool whose own URL has the same host and no port.
+/// Sends a request of a tool whose own URL has the same host and no port.
 async fn send_plain(egress: &Egress, target: &str) -> Outcome {
     let mut own = url(target);
     own.set_port(None).expect("a host");
@@ -241,9 +242,9 @@ async fn send_plain(egress: &Egress, target: &str) -> Outcome {
 }
 
 #[tokio::test]
-async fn our_own_listener_is_never_called_by_a_tool() {
+async fn the_own_listener_is_never_called_by_a_tool() {
     let (own, neighbour) = (server().await, server().await);
-    // Where it listens, a host, and whether that is the listener.
+    // The listening address, a host, and whether the host is the listener.
     let cases = [
         ("127.0.0.1", "127.0.0.1", true),
         ("127.0.0.1", "2130706433", true),
@@ -272,12 +273,12 @@ async fn our_own_listener_is_never_called_by_a_tool() {
         let beside = get(&egress, &neighbour.url("/")).await.expect("the port beside it is not ours");
         assert_eq!(beside.body, "reached", "beside {listens}");
     }
-    // The one case where something listens at the address asked for, and it is not ours.
+    // The only case with a listener at the requested address that is not this server.
     assert_eq!(own.connections(), 1);
 }
 
 #[tokio::test]
-async fn an_unspecified_address_means_this_machine_too() {
+async fn an_unspecified_address_is_this_machine() {
     let own = server().await;
     let egress = Egress::builder().open(networks("0.0.0.0/0, ::/0")).build();
     egress.never_dial(own.address);
@@ -307,7 +308,7 @@ async fn only_http_and_https_are_spoken() {
 }
 
 #[tokio::test]
-async fn a_url_with_a_user_or_a_password_is_refused_and_not_told() {
+async fn a_url_with_credentials_is_rejected_without_quoting_them() {
     let server = server().await;
     let egress = open_loopback();
     let message = "A URL with a user name or password is not allowed; use auth instead (host 127.0.0.1)";
@@ -321,7 +322,8 @@ async fn a_url_with_a_user_or_a_password_is_refused_and_not_told() {
 
 #[tokio::test]
 async fn only_the_usual_ports_the_tools_own_and_listed_ones_are_called() {
-    // Every name leads to a private address: past the port, that is what is refused.
+    // Every name resolves to a private address, so a request that passes the port check is rejected for its
+    // address.
     let egress = Egress::builder().resolver(Lookup::always(&["10.0.0.1"])).build();
     let cases: &[(&str, &[&str], &str, bool)] = &[
         ("http://a.test/", &[], "http://a.test/", true),
@@ -364,14 +366,14 @@ async fn only_the_usual_ports_the_tools_own_and_listed_ones_are_called() {
 }
 
 #[tokio::test]
-async fn the_operator_names_any_address_and_port() {
+async fn the_operator_may_use_any_address_and_port() {
     let server = server().await;
-    let unresolved = Lookup::by(|_, _| Err(io::Error::other("nobody should ask")));
+    let unresolved = Lookup::by(|_, _| Err(io::Error::other("must not be resolved")));
     let egress = Egress::builder().resolver(unresolved).build();
     egress.never_dial(server.address);
     let request = Request::new(Method::GET, &url(&server.url("/"))).expect("a request");
     let by_tool = send(&egress, &[], request.clone()).await;
     assert_eq!(failed(by_tool), private("127.0.0.1"));
-    let by_operator = egress.send(Policy::Operator, request, limits()).await.expect("an answer");
+    let by_operator = egress.send(RequestPolicy::Operator, request, limits()).await.expect("an answer");
     assert_eq!(by_operator.body, "reached");
 }

@@ -12,11 +12,11 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::support::read_head;
 
-/// The years a certificate that is good for now is good for.
+/// The validity years of a certificate that is valid now.
 pub(crate) const NOW: (i32, i32) = (2000, 2090);
 
 pub(crate) struct Authority {
-    /// Its own certificate, to be trusted.
+    /// The certificate of the authority, to be trusted.
     pub(crate) pem: String,
     issuer: Issuer<'static, KeyPair>,
 }
@@ -31,7 +31,8 @@ impl Authority {
         Self { pem, issuer: Issuer::new(params, key) }
     }
 
-    /// A server with a certificate for a name and some years, which answers each connection with these bytes.
+    /// Starts a server with a certificate for a name and years, which responds to each connection with these
+    /// bytes.
     pub(crate) async fn serve(&self, name: &str, years: (i32, i32), answer: &str) -> TlsServer {
         let acceptor = self.acceptor(name, years);
         let names = Arc::new(Mutex::new(Vec::new()));
@@ -79,12 +80,12 @@ impl TlsServer {
         self.upstream.address.port()
     }
 
-    /// The name that each connection asked for, of those that trusted us.
+    /// The requested name of each connection from a client that trusted the server.
     pub(crate) fn names(&self) -> Vec<Option<String>> {
         self.names.lock().expect("not poisoned").clone()
     }
 
-    /// How many connections there were, trusting or not.
+    /// The number of connections, trusting or not.
     pub(crate) fn connections(&self) -> usize {
         self.upstream.connections()
     }

@@ -1,4 +1,4 @@
-//! Bodies: every coding, alone and nested, whole, broken and cut, up to the limit and not beyond.
+//! Bodies: every coding, alone and nested, complete, broken and truncated, up to the limit.
 
 use std::io::Write;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::support::{
     Outcome, Then, error, failed, get, get_within, limits_of, open_loopback, raw, send, url,
 };
 
-/// One coding. `raw` is deflate without its zlib header, as some servers send it.
+/// Encodes with one coding. `raw` is deflate without its zlib header, as some servers send it.
 fn encode(coding: &str, bytes: &[u8]) -> Vec<u8> {
     match coding {
         "gzip" => {
@@ -41,12 +41,12 @@ fn encode(coding: &str, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Several codings, the first one first.
+/// Encodes with several codings, the first one first.
 fn encode_all(codings: &[&str], bytes: &[u8]) -> Vec<u8> {
     codings.iter().fold(bytes.to_vec(), |bytes, coding| encode(coding, &bytes))
 }
 
-/// What a server says of its body, and what it did to it.
+/// The `Content-Encoding` lines of a server, and the codings it applied.
 const CODED: &[(&[&str], &[&str])] = &[
     (&[], &[]),
     (&["identity"], &[]),
@@ -69,8 +69,8 @@ const CODED: &[(&[&str], &[&str])] = &[
     (&["gzip, deflate, br, zstd"], &["gzip", "deflate", "br", "zstd"]),
 ];
 
-/// The codings that end somewhere, each with its header.
-const ENDING: [(&str, &str); 5] =
+/// The codings with an end marker, each with its header.
+const WITH_END_MARKER: [(&str, &str); 5] =
     [("gzip", "gzip"), ("deflate", "deflate"), ("deflate", "raw"), ("br", "br"), ("zstd", "zstd")];
 
 /// Text that compresses, but not to nothing.
@@ -80,28 +80,29 @@ fn text() -> Vec<u8> {
         .collect()
 }
 
-/// The bytes of an answer with these lines of `Content-Encoding`.
+/// The head of a response with these lines of `Content-Encoding`.
 fn head(lines: &[&str], more: &str) -> Vec<u8> {
     let lines: String = lines.iter().map(|line| format!("content-encoding: {line}\r\n")).collect();
     format!("HTTP/1.1 200 OK\r\n{lines}{more}\r\n\r\n").into_bytes()
 }
 
-/// Asks a server for this body.
-async fn answered(egress: &Egress, lines: &[&str], body: &[u8], limit: usize) -> Outcome {
+/// Requests this body from a server.
+async fn response_to(egress: &Egress, lines: &[&str], body: &[u8], limit: usize) -> Outcome {
     let more = format!("content-length: {}\r\nconnection: close", body.len());
     let server = raw([head(lines, &more).as_slice(), body].concat(), Then::Close).await;
     get_within(egress, &server.url("/"), limits_of(Duration::from_secs(5), limit)).await
 }
 
 #[tokio::test]
-async fn every_coding_is_undone_alone_and_nested() {
+async fn every_coding_is_decoded_alone_and_nested() {
     let egress = open_loopback();
     let text = text();
     let plains: [&[u8]; 3] = [b"", b"x", &text];
     for (lines, codings) in CODED {
         for plain in plains {
             let case = format!("{lines:?} with {} bytes", plain.len());
-            let answer = answered(&egress, lines, &encode_all(codings, plain), 1 << 20).await.expect(&case);
+            let answer =
+                response_to(&egress, lines, &encode_all(codings, plain), 1 << 20).await.expect(&case);
             assert!(answer.body == plain, "{case}: {} bytes came out", answer.body.len());
         }
     }
@@ -126,12 +127,12 @@ async fn a_body_may_come_byte_by_byte() {
 #[tokio::test]
 async fn a_gzip_body_may_have_several_members() {
     let body = [encode("gzip", b"one, "), encode("gzip", b""), encode("gzip", b"two")].concat();
-    let answer = answered(&open_loopback(), &["gzip"], &body, 100).await;
+    let answer = response_to(&open_loopback(), &["gzip"], &body, 100).await;
     assert_eq!(answer.expect("an answer").body, "one, two");
 }
 
 #[tokio::test]
-async fn a_coding_nobody_knows_is_said() {
+async fn an_unknown_coding_is_reported() {
     let egress = open_loopback();
     let cases: &[(&[&str], &str)] = &[
         (&["compress"], "compress"),
@@ -140,33 +141,34 @@ async fn a_coding_nobody_knows_is_said() {
         (&["gzip;q=1"], "gzip;q=1"),
     ];
     for (lines, named) in cases {
-        let words =
-            format!("The answer is encoded as {named}, which cannot be read; gzip, deflate, br and zstd can");
-        let outcome = answered(&egress, lines, b"whatever", 100).await;
+        let words = format!(
+            "The response is encoded as {named}, which is not supported; gzip, deflate, br and zstd are"
+        );
+        let outcome = response_to(&egress, lines, b"whatever", 100).await;
         assert_eq!(failed(outcome), (ErrorKind::Execution, words), "{lines:?}");
     }
     let five: [&[&str]; 2] = [&["gzip, gzip, gzip, gzip, gzip"], &["br", "br", "br", "br", "br"]];
     for lines in five {
-        let words = "The answer is encoded more than 4 times over, which is not read".to_owned();
-        let outcome = answered(&egress, lines, b"whatever", 100).await;
+        let words = "The response has more than 4 nested encodings, which is not supported".to_owned();
+        let outcome = response_to(&egress, lines, b"whatever", 100).await;
         assert_eq!(failed(outcome), (ErrorKind::Execution, words), "{lines:?}");
     }
-    let (_, words) = failed(answered(&egress, &["x".repeat(10_000).as_str()], b"", 100).await);
+    let (_, words) = failed(response_to(&egress, &["x".repeat(10_000).as_str()], b"", 100).await);
     assert!(words.len() < 200, "a long name is cut: {} bytes", words.len());
 }
 
 async fn assert_broken(egress: &Egress, what: &str, line: &str, body: &[u8]) {
-    let broken = error(answered(egress, &[line], body, 1 << 20).await);
+    let broken = error(response_to(egress, &[line], body, 1 << 20).await);
     let said = (broken.kind(), broken.message().to_string());
-    let words = "The answer cannot be decoded: its compression is broken".to_owned();
+    let words = "The response cannot be decoded: its compressed data is corrupt".to_owned();
     assert_eq!(said, (ErrorKind::Network, words), "{what}, {line}");
     assert!(!broken.did_nothing() && !broken.is_connection_failure(), "{what}, {line}");
 }
 
 #[tokio::test]
-async fn broken_compression_is_not_an_answer() {
+async fn corrupt_compression_is_an_error() {
     let egress = open_loopback();
-    for (line, _) in ENDING {
+    for (line, _) in WITH_END_MARKER {
         assert_broken(&egress, "bytes of no coding", line, &[0xff; 64]).await;
     }
     let plain = text();
@@ -191,27 +193,27 @@ async fn assert_cut_is_broken(line: &str, coding: &str) {
 }
 
 #[tokio::test]
-async fn cut_gzip_is_not_an_answer() {
+async fn truncated_gzip_is_an_error() {
     assert_cut_is_broken("gzip", "gzip").await;
 }
 
 #[tokio::test]
-async fn cut_deflate_is_not_an_answer() {
+async fn truncated_deflate_is_an_error() {
     assert_cut_is_broken("deflate", "deflate").await;
 }
 
 #[tokio::test]
-async fn cut_deflate_without_its_header_is_not_an_answer() {
+async fn truncated_raw_deflate_is_an_error() {
     assert_cut_is_broken("deflate", "raw").await;
 }
 
 #[tokio::test]
-async fn cut_brotli_is_not_an_answer() {
+async fn truncated_brotli_is_an_error() {
     assert_cut_is_broken("br", "br").await;
 }
 
 #[tokio::test]
-async fn cut_zstd_is_not_an_answer() {
+async fn truncated_zstd_is_an_error() {
     assert_cut_is_broken("zstd", "zstd").await;
 }
 
@@ -222,7 +224,7 @@ async fn a_body_may_be_as_large_as_the_limit_and_no_larger() {
     for (lines, codings) in CODED {
         for (limit, is_allowed) in [(10_000, true), (9_999, false), (0, false)] {
             let case = format!("{lines:?} with a limit of {limit}");
-            let outcome = answered(&egress, lines, &encode_all(codings, &plain), limit).await;
+            let outcome = response_to(&egress, lines, &encode_all(codings, &plain), limit).await;
             if is_allowed {
                 assert_eq!(outcome.expect(&case).body, plain, "{case}");
             } else {
@@ -231,11 +233,11 @@ async fn a_body_may_be_as_large_as_the_limit_and_no_larger() {
             }
         }
     }
-    assert!(answered(&egress, &[], b"", 0).await.expect("nothing").body.is_empty());
+    assert!(response_to(&egress, &[], b"", 0).await.expect("nothing").body.is_empty());
 }
 
 #[tokio::test]
-async fn a_body_without_a_length_is_counted_as_it_comes() {
+async fn a_body_without_a_length_is_limited_while_it_arrives() {
     let egress = open_loopback();
     for (more, part, end) in [
         ("transfer-encoding: chunked", "a\r\n0123456789\r\n", "0\r\n\r\n"),
@@ -257,7 +259,7 @@ async fn a_body_without_a_length_is_counted_as_it_comes() {
 }
 
 #[tokio::test]
-async fn a_length_beyond_the_limit_is_refused_before_a_byte_of_it() {
+async fn a_length_beyond_the_limit_is_rejected_before_the_body() {
     let egress = open_loopback();
     for length in ["1001", "1000000000000", "18446744073709551615"] {
         let server = raw(head(&[], &format!("content-length: {length}")), Then::Wait).await;
@@ -268,11 +270,11 @@ async fn a_length_beyond_the_limit_is_refused_before_a_byte_of_it() {
 }
 
 #[tokio::test]
-async fn an_answer_that_has_no_body_is_neither_decoded_nor_measured() {
+async fn a_response_without_a_body_is_neither_decoded_nor_limited() {
     let egress = open_loopback();
     for (method, status) in [(Method::HEAD, 200), (Method::GET, 204), (Method::GET, 304)] {
         for coding in ["gzip", "deflate", "br", "zstd", ""] {
-            // The headers speak of the body that a GET would have had, encoded or as it is.
+            // The headers describe the body that a GET would have returned, encoded or not.
             let line = if coding.is_empty() { "x-plain" } else { "content-encoding" };
             let length = if status == 204 { "x-none: 1" } else { "content-length: 5000000" };
             let bytes =
@@ -290,16 +292,16 @@ async fn an_answer_that_has_no_body_is_neither_decoded_nor_measured() {
 }
 
 #[tokio::test]
-async fn members_of_gzip_are_read_one_after_another_but_not_without_end() {
+async fn the_number_of_gzip_members_is_limited() {
     let egress = open_loopback();
     let member = |text: &[u8]| encode_all(&["gzip"], text);
     let few = [member(b"one, "), member(b""), member(b"two")].concat();
-    let answer = answered(&egress, &["gzip"], &few, 100).await.expect("an answer");
+    let answer = response_to(&egress, &["gzip"], &few, 100).await.expect("an answer");
     assert_eq!(answer.body, "one, two");
     let many = member(b"").repeat(2_000);
     let nested = encode_all(&["gzip"], &many);
     for (lines, body) in [(&["gzip"][..], &many), (&["gzip, gzip"][..], &nested)] {
-        let (kind, _) = failed(answered(&egress, lines, body, 1 << 20).await);
+        let (kind, _) = failed(response_to(&egress, lines, body, 1 << 20).await);
         assert_eq!(kind, ErrorKind::ResponseTooLarge, "{lines:?}");
     }
 }

@@ -1,16 +1,16 @@
-//! `allowedDomains`: which hosts a list allows, how it is shown, and what is no host.
+//! `allowedDomains`: hosts that a list allows, its display form, and malformed entries.
 
 use haft_core::{ErrorKind, Locale};
 use haft_egress::{Egress, Hosts};
 
 use crate::support::{Lookup, error, failed, get_as, private, url};
 
-/// A guard under which every host is private: what a list allows is refused one step later.
+/// A client for which every host is private: a host that the list allows is rejected in the next step.
 fn guard() -> Egress {
     Egress::builder().resolver(Lookup::always(&["10.0.0.1"])).build()
 }
 
-/// Whether a list lets a URL pass. Its port is the tool's own.
+/// Returns true if a list allows a URL. Its port is the tool's own.
 async fn is_allowed(egress: &Egress, entries: &[&str], target: &str) -> bool {
     let (kind, words) = failed(get_as(egress, target, entries, target).await);
     let host = url(target).host_str().expect("a host").to_owned();
@@ -64,7 +64,7 @@ async fn a_name_allows_itself_in_any_case_and_script() {
             &["http://munchen.example/"],
         ),
         ("mu\u{308}nchen.example", &["http://münchen.example/"], &["http://munchen.example/"]),
-        // A Cyrillic letter that looks like a Latin one is another letter.
+        // A Cyrillic letter differs from the Latin letter that it resembles.
         ("apple.example", &["http://apple.example/"], &["http://аpple.example/"]),
     ];
     for (entry, allowed, refused) in cases {
@@ -78,7 +78,7 @@ async fn a_name_allows_itself_in_any_case_and_script() {
 }
 
 #[tokio::test]
-async fn a_wildcard_means_whole_labels_to_its_left() {
+async fn a_wildcard_matches_whole_labels() {
     let egress = guard();
     for (target, expected) in [
         ("http://api.weather.com/", true),
@@ -183,7 +183,7 @@ async fn a_refusal_names_the_host_and_the_list_and_nothing_else() {
 }
 
 #[test]
-fn what_is_no_host_is_named_with_its_place() {
+fn malformed_entries_are_reported_with_their_index() {
     for bad in [
         "",
         " ",
@@ -228,7 +228,7 @@ fn what_is_no_host_is_named_with_its_place() {
 }
 
 #[test]
-fn a_list_is_shown_as_it_is_compared() {
+fn a_list_is_displayed_in_canonical_form() {
     for (entries, shown) in [
         (["API.Weather.com.", "*.Example.org"], "api.weather.com, *.example.org"),
         (["*", "api.test:8443"], "*, api.test:8443"),
@@ -242,7 +242,7 @@ fn a_list_is_shown_as_it_is_compared() {
 }
 
 #[test]
-fn lists_that_open_nearly_every_host_are_known() {
+fn lists_that_allow_nearly_every_host_are_detected() {
     let table: [(&[&str], &[usize]); 5] = [
         (
             &["api.weather.com", "*.weather.com", "*.example.co.uk", "*.me.github.io", "co.uk", "10.0.0.1"],

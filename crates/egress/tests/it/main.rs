@@ -1,15 +1,15 @@
-//! The guard, from outside: what may be dialled, what is sent on, how much comes back.
+//! Black-box tests of egress: dialed addresses, sent requests, and limits of responses.
 #![allow(clippy::expect_used, clippy::disallowed_methods, reason = "tests fail by panicking")]
 
 mod addresses;
 mod authority;
 mod bodies;
 mod hosts;
-mod opened;
 mod pools;
 mod rebinding;
 mod redirect_refusals;
 mod redirects;
+mod streams;
 mod support;
 mod tls;
 mod wire;

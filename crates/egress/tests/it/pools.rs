@@ -1,36 +1,36 @@
-//! Connections: kept for one space and shared with no other, and what every request carries.
+//! Connection pools, separate for each space, and the headers of every request.
 
-use haft_egress::{Policy, Request};
-use haft_testkit::{Upstream, reply};
+use haft_egress::{Request, RequestPolicy};
+use haft_testkit::{Upstream, http_response};
 use http::{HeaderValue, Method};
 
 use crate::support::{get, get_in, limits, open_loopback, pause, send, url};
 
 #[tokio::test]
-async fn a_space_keeps_its_connection_and_shares_it_with_no_other() {
-    let server = Upstream::start(|_| reply(200, &[], "reached")).await;
+async fn a_space_reuses_its_connection_and_shares_it_with_no_other() {
+    let server = Upstream::start(|_| http_response(200, &[], "reached")).await;
     let egress = open_loopback();
     for (from, connections) in [(1, 1), (1, 1), (2, 2), (1, 2), (2, 2), (3, 3), (1, 3)] {
-        // A clone is the same guard, with the same connections.
+        // A clone shares the connections.
         get_in(&egress.clone(), from, &server.url("/"), limits()).await.expect("an answer");
         pause().await;
         assert_eq!(server.connections(), connections, "after a call from space {from}");
     }
     for _ in 0..2 {
         let request = Request::new(Method::GET, &url(&server.url("/"))).expect("a request");
-        egress.send(Policy::Operator, request, limits()).await.expect("an answer");
+        egress.send(RequestPolicy::Operator, request, limits()).await.expect("an answer");
         pause().await;
-        assert_eq!(server.connections(), 4, "the operator has connections of their own");
+        assert_eq!(server.connections(), 4, "the operator has separate connections");
     }
     get(&open_loopback(), &server.url("/")).await.expect("an answer");
     assert_eq!(server.connections(), 5, "another guard shares nothing");
 }
 
 #[tokio::test]
-async fn calls_at_the_same_time_have_a_connection_each() {
+async fn concurrent_calls_have_a_connection_each() {
     let server = Upstream::start_async(|_| async {
         pause().await;
-        reply(200, &[], "reached")
+        http_response(200, &[], "reached")
     })
     .await;
     let (egress, target) = (open_loopback(), server.url("/"));
@@ -40,8 +40,8 @@ async fn calls_at_the_same_time_have_a_connection_each() {
 }
 
 #[tokio::test]
-async fn every_request_says_who_asks_and_what_can_be_read() {
-    let server = Upstream::start(|_| reply(200, &[], "reached")).await;
+async fn every_request_has_the_default_headers() {
+    let server = Upstream::start(|_| http_response(200, &[], "reached")).await;
     let egress = open_loopback();
     get(&egress, &server.url("/a%20b?c=d%26e#part")).await.expect("an answer");
     let mut request = Request::new(Method::POST, &url(&server.url("/"))).expect("a request");

@@ -1,4 +1,4 @@
-//! Names that change their mind: what is judged is what is dialled, and one lookup serves one connection.
+//! DNS rebinding: the checked addresses are the dialed ones, and each connection uses one lookup.
 
 use std::io;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use haft_core::{BoxFuture, ErrorKind, Locale};
 use haft_egress::{Egress, Resolver};
-use haft_testkit::{Upstream, reply};
+use haft_testkit::{Upstream, http_response};
 use tokio::time::Instant;
 
 use crate::support::{
@@ -15,8 +15,8 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn one_bad_address_refuses_all() {
-    let trap = Trap::at("127.0.0.1", 0);
+async fn one_forbidden_address_rejects_all() {
+    let trap = Trap::listen("127.0.0.1", 0);
     let answers: &[&[&str]] = &[
         &["127.0.0.1"],
         &["8.8.8.8", "127.0.0.1"],
@@ -41,9 +41,9 @@ async fn one_bad_address_refuses_all() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_not_opened_spoils_one_that_is() {
-    let server = Upstream::start(|_| reply(200, &[], "reached")).await;
-    let trap = Trap::at("127.0.0.2", server.address.port());
+async fn an_unopened_address_rejects_an_opened_one() {
+    let server = Upstream::start(|_| http_response(200, &[], "reached")).await;
+    let trap = Trap::listen("127.0.0.2", server.address.port());
     let target = format!("http://rebind.test:{}/", trap.port());
     let answers: &[(&[&str], bool)] = &[
         (&["127.0.0.1"], true),
@@ -67,17 +67,17 @@ async fn an_address_that_is_not_opened_spoils_one_that_is() {
 }
 
 #[tokio::test]
-async fn a_name_that_resolves_differently_a_second_time_gains_nothing() {
-    let server = Upstream::start(|_| reply(200, &[], "reached")).await;
-    let trap = Trap::at("127.0.0.2", server.address.port());
+async fn a_second_resolution_is_checked_like_the_first() {
+    let server = Upstream::start(|_| http_response(200, &[], "reached")).await;
+    let trap = Trap::listen("127.0.0.2", server.address.port());
     let target = format!("http://rebind.test:{}/", trap.port());
-    // The first answer is the good one, or the second.
+    // The allowed addresses come first, or second.
     for good in [0, 1] {
         let lookup = Lookup::by(move |_, before| {
             Ok(addresses(&[if before == good { "127.0.0.1" } else { "127.0.0.2" }]))
         });
         let egress = Egress::builder().open(networks("127.0.0.1")).resolver(lookup.clone()).build();
-        // Another space for each, so that each makes a connection of its own.
+        // A separate space for each request, so that each opens a new connection.
         for lookups in 0..4 {
             let outcome = get_in(&egress, lookups as u8, &target, limits()).await;
             if lookups == good {
@@ -92,10 +92,10 @@ async fn a_name_that_resolves_differently_a_second_time_gains_nothing() {
 }
 
 #[tokio::test]
-async fn a_kept_connection_is_not_looked_up_again_and_a_new_one_is() {
+async fn only_new_connections_resolve_the_name() {
     let closing = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let (keeps, closes) =
-        (Upstream::start(|_| reply(200, &[], "reached")).await, raw(closing, Then::Close).await);
+        (Upstream::start(|_| http_response(200, &[], "reached")).await, raw(closing, Then::Close).await);
     for (what, server, expected) in [("kept", &keeps, 1), ("closed", &closes, 3)] {
         let lookup = Lookup::always(&["127.0.0.1"]);
         let egress = Egress::builder().open(networks("127.0.0.0/8")).resolver(lookup.clone()).build();
@@ -108,9 +108,9 @@ async fn a_kept_connection_is_not_looked_up_again_and_a_new_one_is() {
 }
 
 #[tokio::test]
-async fn a_name_without_an_address_did_nothing() {
-    type Answers = fn() -> io::Result<Vec<IpAddr>>;
-    let cases: [(&str, Answers); 2] = [
+async fn a_name_without_an_address_had_no_effect() {
+    type LookupResult = fn() -> io::Result<Vec<IpAddr>>;
+    let cases: [(&str, LookupResult); 2] = [
         ("it has no address", || Ok(Vec::new())),
         ("no such host is known", || Err(io::Error::other("no such host is known"))),
     ];
@@ -127,7 +127,7 @@ async fn a_name_without_an_address_did_nothing() {
     }
 }
 
-/// Is asked and says nothing.
+/// A resolver that never responds.
 struct Silent;
 
 impl Resolver for Silent {
@@ -137,11 +137,11 @@ impl Resolver for Silent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resolver_that_never_answers_is_given_up() {
+async fn a_resolver_that_never_responds_times_out() {
     let egress = Egress::builder().resolver(Silent).build();
     for (deadline, seconds, kind, words) in [
         (60, 10, ErrorKind::Network, "slow.test cannot be reached"),
-        (2, 2, ErrorKind::Timeout, "slow.test did not answer in time"),
+        (2, 2, ErrorKind::Timeout, "slow.test did not respond in time"),
     ] {
         let start = Instant::now();
         let outcome =
@@ -156,8 +156,8 @@ async fn a_resolver_that_never_answers_is_given_up() {
 }
 
 #[tokio::test]
-async fn an_address_that_does_not_answer_makes_way_for_the_next() {
-    let server = Upstream::start(|_| reply(200, &[], "reached")).await;
+async fn the_next_address_is_dialed_if_one_does_not_respond() {
+    let server = Upstream::start(|_| http_response(200, &[], "reached")).await;
     let egress = Egress::builder()
         .open(networks("127.0.0.0/8, ::1"))
         .resolver(Lookup::always(&["127.0.0.3", "::1", "127.0.0.1"]))

@@ -1,4 +1,4 @@
-//! Redirects that are refused: each hop is checked like the first, and https never leads to http.
+//! Rejected redirects: each hop is checked like the first, and https is never redirected to http.
 
 use bytes::Bytes;
 use haft_core::ErrorKind;
@@ -15,9 +15,9 @@ use crate::support::{
 #[tokio::test]
 async fn each_hop_is_checked_like_the_first() {
     let front = Upstream::start(redirecting).await;
-    let trap = Trap::at("127.0.0.2", 0);
+    let trap = Trap::listen("127.0.0.2", 0);
     let (port, own) = (trap.port(), front.address.port());
-    // Only the first server's address is open, whatever the list of hosts says.
+    // Only the address of the first server is opened, whatever the list of hosts contains.
     let egress =
         Egress::builder().open(networks("127.0.0.1")).resolver(Lookup::always(&["127.0.0.2"])).build();
     let hosts = ["127.0.0.1", "127.0.0.2", "[::1]", "169.254.169.254", "inner.test", "localhost"];
@@ -66,7 +66,7 @@ async fn each_hop_is_checked_like_the_first() {
 }
 
 #[tokio::test]
-async fn no_redirect_leads_to_ourselves() {
+async fn no_redirect_leads_to_this_server() {
     let (front, own) = (Upstream::start(redirecting).await, Upstream::start(redirecting).await);
     let egress = open_loopback();
     egress.never_dial(own.address);
@@ -80,9 +80,9 @@ async fn no_redirect_leads_to_ourselves() {
 }
 
 #[tokio::test]
-async fn what_fails_after_the_first_hop_may_have_done_something() {
+async fn a_failure_after_the_first_hop_may_have_had_an_effect() {
     let front = Upstream::start(redirecting).await;
-    let trap = Trap::at("127.0.0.2", 0);
+    let trap = Trap::listen("127.0.0.2", 0);
     let lookup = Lookup::by(|_, _| Err(std::io::Error::other("no such host")));
     let egress = Egress::builder().open(networks("127.0.0.1")).resolver(lookup).build();
     let hosts = ["127.0.0.1", "127.0.0.2", "gone.test"];
@@ -93,7 +93,7 @@ async fn what_fails_after_the_first_hop_may_have_done_something() {
         ("http://evil.test/".to_owned(), ErrorKind::Permission),
         ("file:///etc/passwd".to_owned(), ErrorKind::Permission),
     ] {
-        // The usual answer to a form: the work is done, and its result is elsewhere.
+        // The usual response to a form: the work is done, and its result is at another URL.
         let mut request = redirected(&front, Method::POST, 303, &location);
         request.body = Bytes::from_static(b"order=1");
         let failure = error(send(&egress, &hosts, request).await);
@@ -113,7 +113,7 @@ async fn https_never_leads_to_http() {
         .trust(authority.pem.as_bytes())
         .expect("a certificate")
         .build();
-    let trap = Trap::at("127.0.0.1", 0);
+    let trap = Trap::listen("127.0.0.1", 0);
     let hosts = ["api.test", "127.0.0.1"];
     for location in [
         format!("http://api.test:{}/", trap.port()),
@@ -157,7 +157,7 @@ async fn http_may_lead_to_https_and_https_to_https() {
     assert_eq!(answer.url().as_str(), to_end);
     assert_eq!(end.names(), [Some("end.test".to_owned()), Some("end.test".to_owned())]);
 
-    // A redirect is no way around a certificate.
+    // A redirect does not bypass the certificate check.
     let elsewhere = format!("https://other.test:{}/", end.port());
     let request = redirected(&front, Method::GET, 302, &elsewhere);
     let outcome = send(&egress, &["127.0.0.1", "other.test"], request).await;

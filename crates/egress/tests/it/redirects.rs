@@ -1,20 +1,20 @@
-//! Redirects that are followed: with which method, body and headers, how often and how far.
+//! Followed redirects: method, body and headers of the next request, and their limits.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use haft_core::ErrorKind;
-use haft_egress::{Egress, Policy, Request};
-use haft_testkit::{Seen, Upstream, reply};
+use haft_egress::{Egress, Request, RequestPolicy};
+use haft_testkit::{RecordedRequest, Upstream, http_response};
 use http::{HeaderValue, Method, Response};
 
 use crate::support::{failed, get, get_within, limits, limits_of, open_loopback, send, url};
 
-/// Redirects from `/redirect/{status}` to where the header `x-to` says; answers everything else.
-pub(crate) fn redirecting(seen: &Seen) -> Response<Vec<u8>> {
-    let Some(status) = seen.target.strip_prefix("/redirect/") else { return reply(200, &[], "done") };
+/// Redirects from `/redirect/{status}` to the target in the header `x-to`; responds to everything else.
+pub(crate) fn redirecting(seen: &RecordedRequest) -> Response<Vec<u8>> {
+    let Some(status) = seen.target.strip_prefix("/redirect/") else { return http_response(200, &[], "done") };
     let to = seen.header("x-to").expect("a header that says where to");
-    reply(status.parse().expect("a status"), &[("location", to)], "moved")
+    http_response(status.parse().expect("a status"), &[("location", to)], "moved")
 }
 
 /// A request that a server redirects.
@@ -29,11 +29,11 @@ async fn two_servers() -> (Upstream, Upstream) {
     (Upstream::start(redirecting).await, Upstream::start(redirecting).await)
 }
 
-fn last(server: &Upstream) -> Seen {
+fn last(server: &Upstream) -> RecordedRequest {
     server.seen().last().cloned().expect("a request")
 }
 
-/// What a tool's configuration sends: none of it is for another origin.
+/// Headers from a tool's configuration; none of them may reach another origin.
 const CONFIGURED: [(&str, &str); 7] = [
     ("authorization", "Bearer s3cret"),
     ("cookie", "session=s3cret"),
@@ -45,7 +45,7 @@ const CONFIGURED: [(&str, &str); 7] = [
 ];
 
 #[tokio::test]
-async fn the_method_and_the_body_go_on_as_the_status_says() {
+async fn the_status_decides_about_method_and_body() {
     let egress = open_loopback();
     let (front, back) = two_servers().await;
     let cases: [(&[u16], Method, Method); 7] = [
@@ -85,7 +85,7 @@ async fn the_method_and_the_body_go_on_as_the_status_says() {
 }
 
 #[tokio::test]
-async fn headers_stay_within_their_origin() {
+async fn headers_are_not_sent_to_another_origin() {
     let egress = open_loopback();
     let (front, back) = two_servers().await;
     for status in [301, 302, 303, 307, 308] {
@@ -113,11 +113,11 @@ async fn headers_stay_within_their_origin() {
 }
 
 #[tokio::test]
-async fn headers_left_behind_are_not_taken_up_on_the_way_back() {
+async fn dropped_headers_are_not_restored_on_the_way_back() {
     let egress = open_loopback();
     let front = Upstream::start(redirecting).await;
     let home = front.url("/end");
-    let back = Upstream::start(move |_| reply(307, &[("location", home.as_str())], "")).await;
+    let back = Upstream::start(move |_| http_response(307, &[("location", home.as_str())], "")).await;
     let mut request = redirected(&front, Method::GET, 307, &back.url("/there"));
     request.headers.insert("authorization", HeaderValue::from_static("Bearer s3cret"));
     send(&egress, &["127.0.0.1"], request).await.expect("an answer");
@@ -127,7 +127,7 @@ async fn headers_left_behind_are_not_taken_up_on_the_way_back() {
 }
 
 #[tokio::test]
-async fn a_kept_body_keeps_its_own_type_at_another_origin() {
+async fn a_forwarded_body_has_its_content_type_at_another_origin() {
     let egress = open_loopback();
     let (front, back) = two_servers().await;
     for (is_same, server) in [(true, &front), (false, &back)] {
@@ -145,11 +145,10 @@ async fn a_kept_body_keeps_its_own_type_at_another_origin() {
 }
 
 #[tokio::test]
-async fn a_secret_body_stays_with_its_origin() {
+async fn a_secret_body_is_not_sent_to_another_origin() {
     let egress = open_loopback();
     let (front, back) = two_servers().await;
-    let words =
-        "127.0.0.1 redirects a request whose body holds a secret to another origin, which may not see it";
+    let words = "127.0.0.1 redirects a request whose body contains a secret to another origin, which must not receive it";
     for (method, status, is_same, is_followed) in [
         (Method::POST, 307, true, true),
         (Method::POST, 308, true, true),
@@ -157,7 +156,7 @@ async fn a_secret_body_stays_with_its_origin() {
         (Method::POST, 307, false, false),
         (Method::POST, 308, false, false),
         (Method::PUT, 302, false, false),
-        // The body is left behind, and the secret with it.
+        // The body is dropped, including the secret.
         (Method::POST, 303, false, true),
         (Method::POST, 302, false, true),
     ] {
@@ -183,8 +182,8 @@ async fn five_redirects_are_followed_and_six_are_not() {
     let egress = open_loopback();
     for (redirects, is_followed) in [(1, true), (5, true), (6, false), (1_000, false)] {
         let server = Upstream::start(|seen| match seen.target.trim_start_matches('/').parse::<u32>() {
-            Ok(left) if left > 0 => reply(302, &[("location", (left - 1).to_string().as_str())], ""),
-            _ => reply(200, &[], "done"),
+            Ok(left) if left > 0 => http_response(302, &[("location", (left - 1).to_string().as_str())], ""),
+            _ => http_response(200, &[], "done"),
         })
         .await;
         let outcome = get(&egress, &server.url(&format!("/{redirects}"))).await;
@@ -199,11 +198,11 @@ async fn five_redirects_are_followed_and_six_are_not() {
 }
 
 #[tokio::test]
-async fn a_location_is_read_against_the_url_that_sent_it() {
+async fn a_location_is_relative_to_the_redirecting_url() {
     let egress = open_loopback();
     let server = Upstream::start(|seen| match seen.header("x-to") {
-        Some(to) if seen.target == "/dir/start?x=1" => reply(302, &[("location", to)], ""),
-        _ => reply(200, &[], "done"),
+        Some(to) if seen.target == "/dir/start?x=1" => http_response(302, &[("location", to)], ""),
+        _ => http_response(200, &[], "done"),
     })
     .await;
     let address = server.address;
@@ -231,7 +230,7 @@ async fn a_location_is_read_against_the_url_that_sent_it() {
 }
 
 #[tokio::test]
-async fn what_names_no_place_to_go_is_an_answer() {
+async fn a_redirect_without_a_location_is_a_response() {
     let egress = open_loopback();
     let (front, back) = two_servers().await;
     for status in [200, 201, 300, 304, 305, 306, 400] {
@@ -241,7 +240,7 @@ async fn what_names_no_place_to_go_is_an_answer() {
     }
     assert_eq!(back.connections(), 0);
     for status in [301, 302, 303, 307, 308] {
-        let server = Upstream::start(move |_| reply(status, &[], "stay")).await;
+        let server = Upstream::start(move |_| http_response(status, &[], "stay")).await;
         let answer = get(&egress, &server.url("/")).await.expect("an answer");
         assert_eq!(answer.status.as_u16(), status, "without a Location");
         assert_eq!(answer.body, "stay", "{status}");
@@ -249,29 +248,29 @@ async fn what_names_no_place_to_go_is_an_answer() {
 }
 
 #[tokio::test]
-async fn one_deadline_holds_over_all_redirects() {
+async fn one_deadline_covers_all_redirects() {
     let slow = Upstream::start_async(|_| async {
         tokio::time::sleep(Duration::from_millis(80)).await;
-        reply(302, &[("location", "/on")], "")
+        http_response(302, &[("location", "/on")], "")
     })
     .await;
     let outcome =
         get_within(&open_loopback(), &slow.url("/"), limits_of(Duration::from_millis(200), 1 << 20)).await;
-    assert_eq!(failed(outcome), (ErrorKind::Timeout, "127.0.0.1 did not answer in time".to_owned()));
+    assert_eq!(failed(outcome), (ErrorKind::Timeout, "127.0.0.1 did not respond in time".to_owned()));
     assert!(slow.seen().len() < 6, "it was given up on the way");
 }
 
 #[tokio::test]
-async fn the_operators_requests_stay_at_the_origin_that_was_named() {
+async fn requests_of_the_operator_stay_at_their_origin() {
     let egress = Egress::default();
     let (front, back) = two_servers().await;
     let there = redirected(&front, Method::GET, 302, "/end");
-    let answer = egress.send(Policy::Operator, there, limits()).await.expect("the same origin");
+    let answer = egress.send(RequestPolicy::Operator, there, limits()).await.expect("the same origin");
     assert_eq!(answer.url().as_str(), front.url("/end"));
     for method in [Method::GET, Method::POST] {
         let away = redirected(&front, method, 302, &back.url("/end"));
-        let words = "127.0.0.1 redirects to another origin, which the operator did not name".to_owned();
-        let outcome = egress.send(Policy::Operator, away, limits()).await;
+        let words = "127.0.0.1 redirects to another origin, which the operator did not configure".to_owned();
+        let outcome = egress.send(RequestPolicy::Operator, away, limits()).await;
         assert_eq!(failed(outcome), (ErrorKind::Permission, words));
     }
     assert_eq!(back.connections(), 0);

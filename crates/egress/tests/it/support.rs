@@ -1,4 +1,4 @@
-//! What the tests share: resolvers that obey, requests under a policy, traps, and servers that misbehave.
+//! Shared test code: controlled resolvers, requests under a policy, traps, and misbehaving servers.
 
 use std::io;
 use std::net::{IpAddr, TcpListener};
@@ -7,33 +7,35 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, ErrorKind, SpaceId};
-use haft_egress::{Answer, Egress, Hosts, Limits, Networks, Policy, Request, Resolver, ToolPolicy};
+use haft_egress::{
+    Egress, EgressResponse, Hosts, Limits, Networks, Request, RequestPolicy, Resolver, ToolPolicy,
+};
 use haft_testkit::Upstream;
 use http::Method;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 use url::Url;
 
-pub(crate) type Outcome = Result<Answer, CallError>;
+pub(crate) type Outcome = Result<EgressResponse, CallError>;
 
-type Answers = dyn Fn(&str, usize) -> io::Result<Vec<IpAddr>> + Send + Sync;
+type LookupFunction = dyn Fn(&str, usize) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
-/// Looks names up by a function of the name and of how many lookups there were before. Clones count together.
+/// A resolver that calls a function with the name and the number of earlier lookups. Clones share the count.
 #[derive(Clone)]
 pub(crate) struct Lookup {
-    answers: Arc<Answers>,
+    lookup: Arc<LookupFunction>,
     count: Arc<AtomicUsize>,
 }
 
 impl Lookup {
-    pub(crate) fn by<F>(answers: F) -> Self
+    pub(crate) fn by<F>(lookup: F) -> Self
     where
         F: Fn(&str, usize) -> io::Result<Vec<IpAddr>> + Send + Sync + 'static,
     {
-        Self { answers: Arc::new(answers), count: Arc::default() }
+        Self { lookup: Arc::new(lookup), count: Arc::default() }
     }
 
-    /// Every name has these addresses.
+    /// Resolves every name to these addresses.
     pub(crate) fn always(written: &[&str]) -> Self {
         let found = addresses(written);
         Self::by(move |_, _| Ok(found.clone()))
@@ -47,7 +49,7 @@ impl Lookup {
 impl Resolver for Lookup {
     fn resolve<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
         let before = self.count.fetch_add(1, Ordering::SeqCst);
-        Box::pin(std::future::ready((self.answers)(name, before)))
+        Box::pin(std::future::ready((self.lookup)(name, before)))
     }
 }
 
@@ -59,7 +61,7 @@ pub(crate) fn networks(written: &str) -> Networks {
     written.parse().expect("networks")
 }
 
-/// A guard with loopback opened and every name leading there.
+/// A client with loopback opened, and every name resolving to it.
 pub(crate) fn open_loopback() -> Egress {
     Egress::builder().open(networks("127.0.0.0/8")).resolver(Lookup::always(&["127.0.0.1"])).build()
 }
@@ -73,7 +75,7 @@ pub(crate) fn url(written: &str) -> Url {
     Url::parse(written).unwrap_or_else(|error| panic!("{written}: {error}"))
 }
 
-/// A mebibyte, within five seconds.
+/// One mebibyte, within five seconds.
 pub(crate) fn limits() -> Limits {
     limits_of(Duration::from_secs(5), 1 << 20)
 }
@@ -82,18 +84,20 @@ pub(crate) fn limits_of(time: Duration, bytes: usize) -> Limits {
     Limits { deadline: Some(Instant::now() + time), bytes }
 }
 
-/// A request of a tool whose own URL it is, to the listed hosts.
+/// Sends a request of a tool with this URL, restricted to the listed hosts.
 pub(crate) async fn send(egress: &Egress, allowed: &[&str], request: Request) -> Outcome {
     let hosts = Hosts::parse(allowed.iter().copied()).expect("hosts");
     let policy = ToolPolicy::new(&request.url(), hosts);
-    egress.send(Policy::Tool(space(1), &policy), request, limits()).await
+    egress.send(RequestPolicy::Tool(space(1), &policy), request, limits()).await
 }
 
-/// A request of a tool whose own URL is another one.
+/// Sends a request of a tool that is configured with another URL.
 pub(crate) async fn get_as(egress: &Egress, own: &str, allowed: &[&str], target: &str) -> Outcome {
     let hosts = Hosts::parse(allowed.iter().copied()).expect("hosts");
     let policy = ToolPolicy::new(&url(own), hosts);
-    egress.send(Policy::Tool(space(1), &policy), Request::new(Method::GET, &url(target))?, limits()).await
+    egress
+        .send(RequestPolicy::Tool(space(1), &policy), Request::new(Method::GET, &url(target))?, limits())
+        .await
 }
 
 pub(crate) async fn get(egress: &Egress, target: &str) -> Outcome {
@@ -104,11 +108,11 @@ pub(crate) async fn get_within(egress: &Egress, target: &str, limits: Limits) ->
     get_in(egress, 1, target, limits).await
 }
 
-/// A request of one space.
+/// Sends a request of one space.
 pub(crate) async fn get_in(egress: &Egress, from: u8, target: &str, limits: Limits) -> Outcome {
     let request = Request::new(Method::GET, &url(target))?;
-    let policy = ToolPolicy::new(&request.url(), Hosts::only(&request.url()));
-    egress.send(Policy::Tool(space(from), &policy), request, limits).await
+    let policy = ToolPolicy::new(&request.url(), Hosts::of_url(&request.url()));
+    egress.send(RequestPolicy::Tool(space(from), &policy), request, limits).await
 }
 
 #[track_caller]
@@ -119,34 +123,34 @@ pub(crate) fn error(outcome: Outcome) -> CallError {
     }
 }
 
-/// The kind and the words of a failure, without the hint how to allow an address.
+/// The kind and message of a failure, without the hint on opening networks.
 #[track_caller]
 pub(crate) fn failed(outcome: Outcome) -> (ErrorKind, String) {
     described(&error(outcome))
 }
 
-/// The same of an error.
+/// The kind and message of an error, without the hint on opening networks.
 pub(crate) fn described(error: &CallError) -> (ErrorKind, String) {
     let words = error.message().to_string();
     (error.kind(), words.split(" To allow it, ").next().unwrap_or_default().to_owned())
 }
 
-/// What is said of an address that may not be dialled.
+/// The error for an address in a private network.
 pub(crate) fn private(host: &str) -> (ErrorKind, String) {
     (ErrorKind::Permission, format!("Address not allowed: {host} resolves to a private address."))
 }
 
-/// A connection goes back to its pool in a task of its own, a moment after its answer.
+/// A connection is returned to its pool by a separate task, shortly after its response.
 pub(crate) async fn pause() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
-/// A port that nobody may call; it only tells whether somebody did.
+/// A port that must not be called. Records whether it was.
 pub(crate) struct Trap(TcpListener);
 
 impl Trap {
-    /// At an address such as `127.0.0.2`, with any port where 0 is given.
-    pub(crate) fn at(address: &str, port: u16) -> Self {
+    /// Listens at an address such as `127.0.0.2`; port 0 selects any port.
+    pub(crate) fn listen(address: &str, port: u16) -> Self {
         let listener = TcpListener::bind((address, port)).expect("a port");
         listener.set_nonblocking(true).expect("a socket");
         Self(listener)
@@ -161,22 +165,22 @@ impl Trap {
     }
 }
 
-/// A port where nobody listens.
+/// A port without a listener.
 pub(crate) fn closed_port() -> u16 {
-    Trap::at("127.0.0.1", 0).port()
+    Trap::listen("127.0.0.1", 0).port()
 }
 
-/// What a raw server does after its bytes.
+/// The action of a raw server after its bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Then {
     Close,
     Wait,
     Reset,
-    /// One more byte every now and then, without end.
+    /// Sends one more byte at intervals, without end.
     Drip,
 }
 
-/// A server that answers every connection's first request with these bytes.
+/// A server that responds to the first request of every connection with these bytes.
 pub(crate) async fn raw(bytes: impl Into<Vec<u8>>, then: Then) -> Upstream {
     let bytes = Arc::new(bytes.into());
     Upstream::raw(move |mut stream| {
@@ -200,7 +204,7 @@ pub(crate) async fn raw(bytes: impl Into<Vec<u8>>, then: Then) -> Upstream {
     .await
 }
 
-/// Reads a request up to its body.
+/// Reads the head of a request.
 pub(crate) async fn read_head(stream: &mut (impl AsyncRead + Unpin)) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

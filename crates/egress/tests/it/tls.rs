@@ -1,18 +1,18 @@
-//! TLS: whose certificates are trusted, for which name, and when.
+//! TLS: trusted certificates, names and validity.
 
 use std::time::Duration;
 
 use haft_core::ErrorKind;
-use haft_egress::{Egress, Policy, Request};
-use haft_testkit::{Upstream, reply};
+use haft_egress::{Egress, Request, RequestPolicy};
+use haft_testkit::{Upstream, http_response};
 use http::Method;
 
 use crate::authority::{Authority, NOW};
 use crate::support::{Lookup, error, failed, get, get_within, limits, limits_of, networks, url};
 
-const ANSWER: &str = "HTTP/1.1 200 OK\r\ncontent-length: 7\r\nconnection: close\r\n\r\nreached";
+const RESPONSE: &str = "HTTP/1.1 200 OK\r\ncontent-length: 7\r\nconnection: close\r\n\r\nreached";
 
-/// A guard that trusts an authority, with every name leading to loopback.
+/// A client that trusts an authority, with every name resolving to loopback.
 fn trusting(authority: &Authority) -> Egress {
     Egress::builder()
         .open(networks("127.0.0.0/8"))
@@ -23,10 +23,10 @@ fn trusting(authority: &Authority) -> Egress {
 }
 
 #[tokio::test]
-async fn a_trusted_server_is_reached_and_told_the_name() {
+async fn a_trusted_server_is_reached_and_receives_the_name() {
     let authority = Authority::new();
     let egress = trusting(&authority);
-    for (certified, host, told) in [
+    for (certified, host, sni) in [
         ("api.test", "api.test", Some("api.test")),
         ("api.test", "API.Test", Some("api.test")),
         ("*.svc.test", "api.svc.test", Some("api.svc.test")),
@@ -34,10 +34,10 @@ async fn a_trusted_server_is_reached_and_told_the_name() {
         ("127.0.0.1", "127.0.0.1", None),
         ("127.0.0.1", "0x7f.1", None),
     ] {
-        let server = authority.serve(certified, NOW, ANSWER).await;
+        let server = authority.serve(certified, NOW, RESPONSE).await;
         let answer = get(&egress, &format!("https://{host}:{}/", server.port())).await.expect(host);
         assert_eq!(answer.body, "reached", "{host} with a certificate for {certified}");
-        assert_eq!(server.names(), [told.map(str::to_owned)], "the name told for {host}");
+        assert_eq!(server.names(), [sni.map(str::to_owned)], "the SNI name for {host}");
     }
 }
 
@@ -48,7 +48,7 @@ async fn a_server_that_cannot_prove_its_name_gets_no_request() {
     let nothing_trusted =
         Egress::builder().open(networks("127.0.0.0/8")).resolver(Lookup::always(&["127.0.0.1"])).build();
     for (what, egress, authority, certified, years) in [
-        ("an authority nobody trusts", &egress, &stranger, "api.test", NOW),
+        ("an untrusted authority", &egress, &stranger, "api.test", NOW),
         ("no authority of our own", &nothing_trusted, &trusted, "api.test", NOW),
         ("another name", &egress, &trusted, "other.test", NOW),
         ("a name below", &egress, &trusted, "x.api.test", NOW),
@@ -57,7 +57,7 @@ async fn a_server_that_cannot_prove_its_name_gets_no_request() {
         ("a time that is over", &egress, &trusted, "api.test", (2000, 2001)),
         ("a time to come", &egress, &trusted, "api.test", (2089, 2090)),
     ] {
-        let server = authority.serve(certified, years, ANSWER).await;
+        let server = authority.serve(certified, years, RESPONSE).await;
         let target = format!("https://api.test:{}/hidden?token=s3cret", server.port());
         let refused = error(get(egress, &target).await);
         let (kind, words) = (refused.kind(), refused.message().to_string());
@@ -65,7 +65,7 @@ async fn a_server_that_cannot_prove_its_name_gets_no_request() {
         assert!(refused.did_nothing() && refused.is_connection_failure(), "{what}");
         assert!(!format!("{refused:?}").contains("s3cret"), "{what}: {refused:?}");
         let request = Request::new(Method::GET, &url(&target)).expect("a request");
-        let by_operator = egress.send(Policy::Operator, request, limits()).await;
+        let by_operator = egress.send(RequestPolicy::Operator, request, limits()).await;
         assert_eq!(failed(by_operator).0, ErrorKind::Network, "{what}, for the operator");
         assert_eq!(server.connections(), 2, "{what}: both came as far as the handshake");
         assert!(server.names().is_empty(), "{what}: no handshake was finished");
@@ -73,9 +73,9 @@ async fn a_server_that_cannot_prove_its_name_gets_no_request() {
 }
 
 #[tokio::test]
-async fn who_speaks_no_tls_is_not_reached_by_https() {
+async fn a_server_without_tls_is_not_reached_by_https() {
     let egress = trusting(&Authority::new());
-    let plain = Upstream::start(|_| reply(200, &[], "reached")).await;
+    let plain = Upstream::start(|_| http_response(200, &[], "reached")).await;
     let closing = Upstream::raw(|stream| async move { drop(stream) }).await;
     for (what, server) in [("plain HTTP", &plain), ("a server that hangs up", &closing)] {
         let refused = error(get(&egress, &format!("https://api.test:{}/", server.address.port())).await);
@@ -87,7 +87,7 @@ async fn who_speaks_no_tls_is_not_reached_by_https() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_never_ends_is_given_up_at_the_deadline() {
+async fn an_endless_handshake_times_out() {
     let egress = trusting(&Authority::new());
     let silent = Upstream::raw(|stream| async move {
         std::future::pending::<()>().await;
@@ -96,11 +96,11 @@ async fn a_handshake_that_never_ends_is_given_up_at_the_deadline() {
     .await;
     let target = format!("https://api.test:{}/", silent.address.port());
     let outcome = get_within(&egress, &target, limits_of(Duration::from_millis(200), 1 << 20)).await;
-    assert_eq!(failed(outcome), (ErrorKind::Timeout, "api.test did not answer in time".to_owned()));
+    assert_eq!(failed(outcome), (ErrorKind::Timeout, "api.test did not respond in time".to_owned()));
 }
 
 #[test]
-fn what_holds_no_certificate_cannot_be_trusted() {
+fn files_without_certificates_are_rejected() {
     let wrong = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     let unclosed = "-----BEGIN CERTIFICATE-----\nAAAA\n";
     let not_base64 = "-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n";

@@ -1,4 +1,5 @@
-//! Servers that lie, stall, babble and hang up: every one ends in a failure that says so, in time.
+//! Misbehaving servers that send malformed data, stall or disconnect: every one causes a clear error, in
+//! time.
 
 use std::time::Duration;
 
@@ -14,10 +15,10 @@ use crate::support::{
     read_head,
 };
 
-const BROKEN: &str = "The connection to 127.0.0.1 broke before the answer was complete";
+const BROKEN: &str = "The connection to 127.0.0.1 broke before the response was complete";
 const HEAD_TOO_LARGE: &str = "Response headers too large or too many: limit 65536 bytes and 100 headers";
 
-/// The failure of a request whose URL holds what nobody else should see.
+/// The error of a request whose URL contains a secret, which the error must not contain.
 async fn failure_of(egress: &Egress, server: &Upstream, limits: Limits) -> CallError {
     let failure = error(get_within(egress, &server.url("/hidden?token=s3cret"), limits).await);
     let shown = format!("{failure:?} {}", failure.to_json(Locale::En));
@@ -26,7 +27,7 @@ async fn failure_of(egress: &Egress, server: &Upstream, limits: Limits) -> CallE
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_whole_is_a_broken_connection() {
+async fn an_incomplete_response_is_a_broken_connection() {
     let egress = open_loopback();
     let ok = "HTTP/1.1 200 OK\r\n";
     for (what, bytes, then) in [
@@ -55,7 +56,7 @@ async fn an_answer_that_is_not_whole_is_a_broken_connection() {
 }
 
 #[tokio::test]
-async fn a_refused_connection_did_nothing() {
+async fn a_refused_connection_had_no_effect() {
     let target = format!("http://127.0.0.1:{}/hidden?token=s3cret", closed_port());
     let refused = error(get(&open_loopback(), &target).await);
     assert_eq!(refused.kind(), ErrorKind::Network);
@@ -65,7 +66,7 @@ async fn a_refused_connection_did_nothing() {
 }
 
 #[tokio::test]
-async fn bytes_after_the_announced_ones_are_nobodys_answer() {
+async fn bytes_after_the_announced_length_belong_to_no_response() {
     let forged = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nforged";
     for extra in ["more", "\r\n", forged] {
         let server =
@@ -81,7 +82,7 @@ async fn bytes_after_the_announced_ones_are_nobodys_answer() {
 }
 
 #[tokio::test]
-async fn who_keeps_us_waiting_is_given_up_at_the_deadline() {
+async fn a_stalling_server_times_out_at_the_deadline() {
     let egress = open_loopback();
     let ok = "HTTP/1.1 200 OK\r\n";
     for (what, bytes, then) in [
@@ -100,16 +101,16 @@ async fn who_keeps_us_waiting_is_given_up_at_the_deadline() {
         let server = raw(bytes, then).await;
         let late = failure_of(&egress, &server, limits_of(Duration::from_millis(200), 1 << 20)).await;
         let said = (late.kind(), late.message().to_string());
-        assert_eq!(said, (ErrorKind::Timeout, "127.0.0.1 did not answer in time".to_owned()), "{what}");
+        assert_eq!(said, (ErrorKind::Timeout, "127.0.0.1 did not respond in time".to_owned()), "{what}");
         assert!(!late.did_nothing(), "{what}: the request was sent");
     }
 }
 
 #[tokio::test]
-async fn a_head_has_so_many_headers_and_so_many_bytes() {
+async fn headers_are_limited_in_number_and_size() {
     let egress = open_loopback();
     let head = |headers: usize, bytes: usize| {
-        // One of them is the length.
+        // One of the headers is the length.
         let lines: String =
             (1..headers).map(|number| format!("x-{number}: {}\r\n", "a".repeat(bytes))).collect();
         format!("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n{lines}\r\nok")
@@ -135,7 +136,7 @@ async fn a_head_has_so_many_headers_and_so_many_bytes() {
 }
 
 #[tokio::test]
-async fn what_never_ends_is_ended_by_us() {
+async fn an_endless_response_is_aborted() {
     let egress = open_loopback();
     let ok = "HTTP/1.1 200 OK\r\n";
     let chunk = format!("4000\r\n{}\r\n", "a".repeat(0x4000));
@@ -175,7 +176,7 @@ async fn what_never_ends_is_ended_by_us() {
 }
 
 #[tokio::test]
-async fn endless_interim_answers_end_at_the_deadline() {
+async fn endless_interim_responses_time_out() {
     let server = Upstream::raw(|mut stream| async move {
         read_head(&mut stream).await;
         while stream.write_all(b"HTTP/1.1 103 Early Hints\r\n\r\n").await.is_ok() {
@@ -189,7 +190,7 @@ async fn endless_interim_answers_end_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn interim_answers_are_not_the_answer() {
+async fn interim_responses_are_skipped() {
     let interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n";
     let server = raw(format!("{interim}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), Then::Wait).await;
     let answer = get(&open_loopback(), &server.url("/")).await.expect("an answer");

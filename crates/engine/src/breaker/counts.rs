@@ -1,4 +1,4 @@
-//! One circuit: what it counted, when it opens, and the trial that closes it again.
+//! One circuit of a circuit breaker: its counters, the conditions that open it, and the trial call that closes it.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,16 +9,16 @@ use tokio::time::Instant;
 use super::{BreakerSettings, Circuit, CircuitId, CircuitScope, CircuitState};
 use crate::lock::lock;
 
-/// Number of slices that the window of counted calls is cut into.
+/// Number of slices in the window of counted calls.
 const SLICES: usize = 12;
 
-/// Number of failing tools that a circuit names at most.
+/// Maximum number of failing tools that a circuit names.
 const MAX_NAMED_TOOLS: usize = 5;
 
-/// Pause asked of callers while a trial call is under way.
+/// Retry delay for callers while a trial call is running.
 const TRIAL_PAUSE: Duration = Duration::from_secs(1);
 
-/// One circuit, as one call of a tool sees it.
+/// One circuit, as seen by a call of one tool.
 pub(super) struct Breaker {
     pub(super) settings: BreakerSettings,
     pub(super) id: CircuitId,
@@ -67,24 +67,24 @@ fn whole_seconds(pause: Duration) -> u64 {
     pause.as_secs() + u64::from(pause.subsec_nanos() > 0)
 }
 
-/// One call under way in one circuit. Dropped without an outcome it gives a trial back.
+/// A running call in one circuit. Dropped without an outcome, it releases its trial.
 pub(super) struct Pass {
     settings: BreakerSettings,
     tool_name: Arc<str>,
     counts: Arc<Mutex<Counts>>,
-    /// Calls that began before the circuit last opened or closed are not counted after it.
+    /// Number of state changes when the call began. Calls that began before the last change are not counted.
     era: u64,
     is_trial: bool,
     is_open: bool,
 }
 
 impl Pass {
-    /// Whether the circuit has neither opened nor closed since the call began.
+    /// Returns true if the circuit has neither opened nor closed since the call began.
     pub(super) fn is_current(&self) -> bool {
         lock(&self.counts).era == self.era
     }
 
-    /// Counts the call; `failure` is the error where it counts as one.
+    /// Counts the call. `failure` is its error, if it counts as a failure.
     pub(super) fn end(mut self, failure: Option<ErrorKind>, now: Instant) {
         self.is_open = false;
         let mut counts = lock(&self.counts);
@@ -122,14 +122,14 @@ impl Drop for Pass {
 
 pub(super) struct Counts {
     phase: Phase,
-    /// Number of times the circuit opened, was tried and closed.
+    /// Number of state changes: opened, tried, closed.
     era: u64,
     in_a_row: u32,
     slices: [Slice; SLICES],
     newest: usize,
     newest_since: Instant,
     last_error: Option<ErrorKind>,
-    /// Tools whose calls failed, the latest last, with the time of their last failure.
+    /// Tools whose calls failed, the most recent last, with the time of their last failure.
     failing: Vec<(Arc<str>, Instant)>,
 }
 
@@ -144,7 +144,7 @@ enum Phase {
     Open {
         until: Instant,
     },
-    /// One call tries whether the upstream is back.
+    /// A trial call is running.
     Trial {
         opened_until: Instant,
     },
@@ -164,12 +164,12 @@ impl Counts {
         }
     }
 
-    /// Closes the circuit and forgets all counts.
+    /// Closes the circuit and resets all counters.
     pub(super) fn close(&mut self, now: Instant) {
         *self = Self { era: self.era + 1, ..Self::new(now) };
     }
 
-    /// The state of the circuit; `tool_name` is used where the circuit belongs to one tool.
+    /// Returns the state of the circuit. `tool_name` is used if the circuit belongs to one tool.
     pub(super) fn describe(&self, id: &CircuitId, tool_name: &str, now: Instant) -> Circuit {
         let upstream = id.upstream.as_ref().map(|upstream| upstream.as_str().to_owned());
         let (state, retry_after) = match self.phase {
@@ -213,7 +213,7 @@ impl Counts {
         self.in_a_row = if failed { self.in_a_row + 1 } else { 0 };
     }
 
-    /// Remembers which tool failed, and how.
+    /// Records a failing tool and its error.
     fn blame(&mut self, tool: &Arc<str>, error: ErrorKind, now: Instant, window: Duration) {
         self.last_error = Some(error);
         self.failing.retain(|(name, at)| name != tool && now.saturating_duration_since(*at) < window);

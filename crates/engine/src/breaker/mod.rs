@@ -1,8 +1,9 @@
-//! Circuit breakers: calls of a tool, or connections to an upstream, that keep failing are refused for a while.
+//! The circuit breaker: rejects calls of a tool that keeps failing, and of tools whose upstream is unreachable.
 //!
-//! A breaker counts calls, not attempts. Each tool has a circuit for each key that its kind gives, which counts the
-//! tool's own failures. All tools of a space with the same key share a second circuit, which counts failed connections
-//! only. Circuits are kept per process; what counts as a failure is in `counts.rs`.
+//! A breaker counts calls, not attempts. Each tool has one circuit per upstream, which counts all failures of
+//! that upstream. All tools of a space with the same upstream share a second circuit, which counts failed
+//! connections only. `CallPass::end` decides which errors count, `counts.rs` when a circuit opens. Circuits are
+//! local to the process.
 
 mod counts;
 
@@ -29,22 +30,22 @@ haft_core::templates! {
         "{tool}（上游：{upstream}）";
 }
 
-/// Circuits that are idle are dropped when there are more than this.
+/// Maximum number of circuits before idle ones are dropped.
 const MAX_IDLE_CIRCUITS: usize = 8192;
 
-/// Shortest time between two searches for idle circuits.
+/// Minimum interval between two searches for idle circuits.
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// When a circuit opens, and for how long.
+/// Conditions under which a circuit opens, and how long it stays open.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BreakerSettings {
-    /// Number of failed calls in a row that opens it.
+    /// Number of consecutive failures that opens the circuit.
     pub failures_in_a_row: u32,
-    /// Opens when over half of the calls within this time failed …
+    /// The circuit also opens if more than half of the calls within this time failed …
     pub window: Duration,
-    /// … and there were at least this many.
+    /// … and there were at least this many calls.
     pub least_calls: u32,
-    /// After this time one trial call is let through.
+    /// Time until a trial call is let through.
     pub open_for: Duration,
 }
 
@@ -59,7 +60,7 @@ impl Default for BreakerSettings {
     }
 }
 
-/// Whose failures a circuit counts.
+/// The failures that a circuit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CircuitScope {
@@ -92,7 +93,7 @@ pub struct Circuit {
     pub tool_name: Option<Arc<str>>,
     /// The key that the tool's kind gave, such as an origin.
     pub upstream: Option<String>,
-    /// Names of the tools whose failures it counted most recently.
+    /// Names of the tools whose failures were counted most recently.
     pub failing_tools: Vec<Arc<str>>,
     pub last_error: Option<ErrorKind>,
     /// Seconds until a trial call is allowed; 0 unless it is open.
@@ -104,13 +105,13 @@ impl Circuit {
         self.state == CircuitState::Closed
     }
 
-    /// Why calls are refused, in the words that a refused caller gets.
+    /// Returns the reason for rejecting calls. A rejected caller gets the same message.
     pub fn message(&self) -> Message {
         let template = match self.scope {
             CircuitScope::Tool => &TOOL_PAUSED,
             CircuitScope::Connection => &CONNECTION_PAUSED,
         };
-        // The key is an identifier, and English; a message names the two parts in its language.
+        // The key is an untranslated identifier; the message names its two parts in the caller's language.
         let circuit = match (&self.tool_name, &self.upstream) {
             (Some(tool), Some(upstream)) => {
                 Message::new(&TOOL_AT_UPSTREAM).with("tool", tool).with("upstream", upstream)
@@ -138,7 +139,7 @@ impl Circuit {
     }
 }
 
-/// Identifies a circuit. Without a tool it is the one that all tools with this upstream share.
+/// Identifies a circuit. Without a tool, it is the circuit shared by all tools with this upstream.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct CircuitId {
     space: SpaceId,
@@ -159,7 +160,7 @@ struct Circuits {
 }
 
 struct Slot {
-    /// Name of the tool that used it last.
+    /// Name of the tool that used the circuit last.
     tool_name: Arc<str>,
     counts: Arc<Mutex<Counts>>,
 }
@@ -175,7 +176,8 @@ impl Breakers {
         Self { settings, circuits: Mutex::default() }
     }
 
-    /// The breaker of one call: the tool's own circuit, and the one it shares where its kind gives a key.
+    /// Returns the breaker of one call: the tool's own circuit and, if its kind returns a key, the shared
+    /// one.
     pub(crate) fn of_call(
         &self,
         space: SpaceId,
@@ -219,7 +221,7 @@ impl Breakers {
         listed
     }
 
-    /// The circuits of all spaces that are open or half-open.
+    /// Returns the circuits of all spaces that are open or half-open.
     pub(crate) fn not_closed(&self, now: Instant) -> Vec<(SpaceId, String)> {
         let circuits = lock(&self.circuits);
         let described = circuits.by_id.iter().map(|(id, slot)| (id.space, slot.describe(id, now)));
@@ -229,10 +231,10 @@ impl Breakers {
             .collect()
     }
 
-    /// The circuits that calls of one tool pass: its own, and those of its upstreams.
+    /// Returns the circuits that calls of one tool pass: its own, and those of its upstreams.
     ///
-    /// The upstreams are those that it has called in any version, and `live`, that of its live version: other tools
-    /// may have opened that circuit before the first call of this one.
+    /// The upstreams are the ones called by any version, and `live`, the upstream of the live version: other tools
+    /// may have opened its circuit before the first call of this tool.
     pub(crate) fn list_of(
         &self,
         space: SpaceId,
@@ -253,12 +255,12 @@ impl Breakers {
         circuits
     }
 
-    /// Closes the circuit of that key; false when there is none.
+    /// Closes the circuit with this key. Returns false if there is none.
     pub(crate) fn reset(&self, space: SpaceId, key: &str, now: Instant) -> bool {
         self.reset_keys(space, &[key], now)
     }
 
-    /// Closes all circuits that calls of one tool pass; false when there are none.
+    /// Closes all circuits that calls of one tool pass. Returns false if there are none.
     pub(crate) fn reset_of(
         &self,
         space: SpaceId,
@@ -284,20 +286,20 @@ impl Breakers {
     }
 }
 
-/// The circuits that one call has to pass.
+/// The circuits that one call passes.
 pub(crate) struct CallBreaker {
     tool: Breaker,
     connection: Option<Breaker>,
 }
 
 impl CallBreaker {
-    /// Whether the call could be made now. Takes nothing.
+    /// Returns an error if a circuit is open. Does not start a trial.
     pub(crate) fn check(&self, now: Instant) -> Result<(), CallError> {
         self.tool.check(now)?;
         self.connection.as_ref().map_or(Ok(()), |connection| connection.check(now))
     }
 
-    /// Lets the call through, as the trial where a circuit was open.
+    /// Lets the call through; if a circuit was open, the call is its trial.
     pub(crate) fn enter(&self, now: Instant) -> Result<CallPass, CallError> {
         let tool = self.tool.enter(now)?;
         let connection = self.connection.as_ref().map(|connection| connection.enter(now)).transpose()?;
@@ -305,23 +307,24 @@ impl CallBreaker {
     }
 }
 
-/// One call under way. Dropped without an outcome it is not counted, and gives a trial back.
+/// A running call. Dropped without an outcome, it is not counted and releases its trial.
 pub(crate) struct CallPass {
     tool: Pass,
     connection: Option<Pass>,
 }
 
 impl CallPass {
-    /// Whether the call may make another attempt: calls beside it may have opened a circuit meanwhile.
+    /// Returns true if the call may make another attempt. Concurrent calls may have opened a circuit since it
+    /// began.
     pub(crate) fn may_retry(&self) -> bool {
         self.tool.is_current() && self.connection.as_ref().is_none_or(Pass::is_current)
     }
 
-    /// Counts the outcome of the call, whatever number of attempts it took.
+    /// Counts the outcome of the call, once for all its attempts.
     ///
     /// The tool's circuit counts every failure of the upstream. The shared one counts failed connections; an upstream
     /// that answers, even with an error, is reachable. It does not count timeouts and other network errors, such as
-    /// an unreachable token endpoint: they do not tell whether the upstream can be reached.
+    /// an unreachable token endpoint: they do not show whether the upstream can be reached.
     pub(crate) fn end(self, error: Option<&CallError>, now: Instant) {
         let kind = error.map(CallError::kind);
         if kind == Some(ErrorKind::Cancelled) {

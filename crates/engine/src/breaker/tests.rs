@@ -1,4 +1,4 @@
-//! What opens a circuit, what does not, and how it closes again.
+//! Opening, trials, and failures that do not count.
 
 use super::*;
 
@@ -42,12 +42,12 @@ impl Bench {
         self.breaker_of("t")
     }
 
-    fn at(&self, seconds: f64) -> Instant {
+    fn instant(&self, seconds: f64) -> Instant {
         self.start + Duration::from_secs_f64(seconds)
     }
 
     fn call_of(&self, name: &str, seconds: f64, error: Option<ErrorKind>) -> Result<(), CallError> {
-        let now = self.at(seconds);
+        let now = self.instant(seconds);
         self.breaker_of(name).enter(now).map(|pass| end(pass, error, now))
     }
 
@@ -64,7 +64,7 @@ fn five_failures_in_a_row_open_it_and_a_trial_after_thirty_seconds_closes_it() {
     }
     let error = bench.call(1.0, None).expect_err("open");
     assert_eq!(error.kind(), ErrorKind::CircuitOpen);
-    assert_eq!(error.pause_asked_for(), Some(Duration::from_secs(29)));
+    assert_eq!(error.requested_pause(), Some(Duration::from_secs(29)));
     assert!(bench.call(29.9, None).is_err());
     bench.call(30.0, None).expect("the trial");
     bench.call(30.0, SERVER).expect("closed again, and counting from nothing");
@@ -79,7 +79,7 @@ fn a_success_ends_the_row() {
             bench.call(0.0, SERVER).expect("closed");
         }
         bench.call(0.0, None).expect("closed");
-        // Keeps the share of failures low, so that only the row is at stake.
+        // Keeps the failure rate low, so that only consecutive failures could open the circuit.
         for _ in 0..5 {
             bench.call(0.0, None).expect("closed");
         }
@@ -129,41 +129,42 @@ fn one_trial_at_a_time_and_a_failed_one_opens_again() {
     for _ in 0..5 {
         bench.call(0.0, SERVER).expect("closed");
     }
-    let trial = bench.breaker().enter(bench.at(31.0)).expect("the trial");
+    let trial = bench.breaker().enter(bench.instant(31.0)).expect("the trial");
     assert!(bench.call(31.0, None).is_err(), "only one");
-    end(trial, SERVER, bench.at(32.0));
+    end(trial, SERVER, bench.instant(32.0));
     assert!(bench.call(61.9, None).is_err());
     bench.call(62.0, None).expect("the next trial");
 }
 
 #[test]
-fn a_trial_that_nobody_waits_for_is_given_back() {
+fn a_cancelled_trial_is_released() {
     let bench = Bench::new();
     for _ in 0..5 {
         bench.call(0.0, SERVER).expect("closed");
     }
-    drop(bench.breaker().enter(bench.at(31.0)).expect("the trial"));
+    drop(bench.breaker().enter(bench.instant(31.0)).expect("the trial"));
     bench.call(31.0, None).expect("another trial");
 }
 
 #[test]
-fn what_began_before_the_circuit_opened_has_no_say_after_it() {
+fn calls_that_began_before_the_circuit_opened_are_not_counted() {
     let bench = Bench::new();
-    let late: Vec<CallPass> = (0..3).map(|_| bench.breaker().enter(bench.at(0.0)).expect("closed")).collect();
+    let late: Vec<CallPass> =
+        (0..3).map(|_| bench.breaker().enter(bench.instant(0.0)).expect("closed")).collect();
     for _ in 0..5 {
         bench.call(0.0, SERVER).expect("closed");
     }
-    let trial = bench.breaker().enter(bench.at(31.0)).expect("the trial");
+    let trial = bench.breaker().enter(bench.instant(31.0)).expect("the trial");
     for pass in late {
-        end(pass, SERVER, bench.at(31.0));
+        end(pass, SERVER, bench.instant(31.0));
     }
-    trial.end(None, bench.at(32.0));
+    trial.end(None, bench.instant(32.0));
     bench.call(32.0, None).expect("the trial closed it");
 }
 
 #[test]
-fn failed_calls_of_one_tool_leave_other_tools_of_the_upstream_alone_unless_connections_failed() {
-    // (how each call of `bad` ends, whether `good` is refused after it)
+fn failed_calls_of_one_tool_do_not_affect_other_tools_unless_connections_failed() {
+    // (how each call of `bad` ends, whether `good` is rejected after it)
     for (error, is_refused) in
         [(ErrorKind::Server, false), (ErrorKind::Timeout, false), (ErrorKind::Network, true)]
     {
@@ -195,7 +196,7 @@ fn network_errors_other_than_failed_connections_do_not_count_in_the_shared_circu
     for error in [broken, elsewhere] {
         let bench = Bench::new();
         let fail = |name: &str, seconds: f64| {
-            let now = bench.at(seconds);
+            let now = bench.instant(seconds);
             bench.breaker_of(name).enter(now).map(|pass| pass.end(Some(&error), now))
         };
         for n in 0..30 {
@@ -205,20 +206,20 @@ fn network_errors_other_than_failed_connections_do_not_count_in_the_shared_circu
             fail("bad", 0.0).expect("closed");
         }
         assert!(fail("bad", 0.0).is_err(), "the circuit of the tool counts them");
-        // They neither end a row of failed connections nor decide a trial.
+        // They neither interrupt consecutive failed connections nor decide a trial.
         for n in 0..5 {
             fail(&format!("between{n}"), 0.0).expect("closed");
             bench.call_of(&format!("refused{n}"), 0.0, NETWORK).expect("closed");
         }
         assert!(bench.call_of("good", 1.0, None).is_err());
         fail("trial", 31.0).expect("the trial");
-        bench.call_of("good", 31.0, None).expect("the trial is given back");
+        bench.call_of("good", 31.0, None).expect("the trial is released");
         bench.call_of("good", 31.0, None).expect("closed");
     }
 }
 
 #[test]
-fn an_upstream_that_answers_with_an_error_ends_a_row_of_failed_connections() {
+fn an_upstream_error_resets_the_consecutive_failed_connections() {
     let bench = Bench::new();
     for n in 0..4 {
         bench.call_of(&format!("t{n}"), 0.0, NETWORK).expect("closed");
@@ -254,9 +255,9 @@ fn a_refusal_names_the_tools_whose_failures_opened_the_circuit() {
         refusal.message().render(haft_core::Locale::Zh),
         "t（上游：k）自身的调用持续失败（最近一次：Server），已暂停；29 秒后允许一次试探调用。"
     );
-    let listed = bench.breakers.list(space(), bench.at(1.0));
+    let listed = bench.breakers.list(space(), bench.instant(1.0));
     let own = listed.iter().find(|circuit| circuit.scope == CircuitScope::Tool).expect("its own circuit");
-    assert_eq!(own.message(), *refusal.message(), "an operator reads the same words");
+    assert_eq!(own.message(), *refusal.message(), "operators see the same message");
 }
 
 #[test]
@@ -268,9 +269,9 @@ fn spaces_do_not_share_circuits_and_an_operator_can_close_one() {
     let (id, name) = tool("t");
     let other = SpaceId::from(uuid::Uuid::from_u128(1));
     let elsewhere = bench.breakers.of_call(other, (&id, &name), Some(BreakerKey::new("k")), bench.start);
-    assert!(elsewhere.enter(bench.at(1.0)).is_ok());
+    assert!(elsewhere.enter(bench.instant(1.0)).is_ok());
 
-    let now = bench.at(1.0);
+    let now = bench.instant(1.0);
     let keys = |circuits: Vec<Circuit>| circuits.into_iter().map(|circuit| circuit.key).collect::<Vec<_>>();
     let listed = bench.breakers.list(space(), now);
     assert!(
@@ -331,7 +332,7 @@ fn the_circuit_of_a_live_upstream_is_listed_and_reset_for_a_tool_that_was_never_
 }
 
 #[test]
-fn calls_learn_when_a_circuit_opens_beside_them() {
+fn calls_do_not_retry_after_a_concurrent_call_opens_their_circuit() {
     let bench = Bench::new();
     let retrying = bench.breaker_of("good").enter(bench.start).expect("closed");
     let of_tool = bench.breaker().enter(bench.start).expect("closed");
@@ -343,7 +344,7 @@ fn calls_learn_when_a_circuit_opens_beside_them() {
         bench.call_of(&format!("t{n}"), 0.0, NETWORK).expect("closed");
     }
     assert!(!retrying.may_retry());
-    let trial = bench.breaker().enter(bench.at(31.0)).expect("the trial");
+    let trial = bench.breaker().enter(bench.instant(31.0)).expect("the trial");
     assert!(trial.may_retry());
 }
 
@@ -351,7 +352,7 @@ fn calls_learn_when_a_circuit_opens_beside_them() {
 fn idle_circuits_are_dropped() {
     let bench = Bench::new();
     for n in 0..10_000_u32 {
-        let now = bench.at(f64::from(n));
+        let now = bench.instant(f64::from(n));
         let (id, name) = tool(&format!("t{n}"));
         let upstream = Some(BreakerKey::new(n.to_string()));
         let breaker = bench.breakers.of_call(space(), (&id, &name), upstream, now);

@@ -1,4 +1,4 @@
-//! Attempts: which failures are repeated, how patiently, and what ends a call. Time is virtual.
+//! Attempts: retried failures, pauses between attempts, and the end of a call. Time is virtual.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::support::{builder, call, call_with, failed, failing, mock};
 
 #[tokio::test(start_paused = true)]
-async fn effect_alone_decides_what_is_repeated() {
+async fn only_the_effect_decides_about_retries() {
     let attempts = async |effect, answer: Value, told: Option<u32>| {
         let tools = builder().build();
         let tool = mock(json!([answer])).effect(effect);
@@ -39,7 +39,7 @@ async fn effect_alone_decides_what_is_repeated() {
     assert_eq!(
         attempts(Effect::Write, failing("RateLimit"), None).await,
         4,
-        "who is told to slow down was not served"
+        "a rate-limited request was not served"
     );
     for kind in
         ["Validation", "Authentication", "Permission", "NotFound", "Execution", "ResponseTooLarge", "Denied"]
@@ -49,7 +49,7 @@ async fn effect_alone_decides_what_is_repeated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_whose_outcome_is_unclear_is_not_called_retryable() {
+async fn a_write_with_an_unknown_outcome_is_not_retryable() {
     let retryable = async |effect, answer: Value| {
         let tools = builder().build();
         tools.register(mock(json!([answer])).effect(effect)).expect("registered");
@@ -63,7 +63,7 @@ async fn a_write_whose_outcome_is_unclear_is_not_called_retryable() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_recovers_says_how_many_attempts_it_took() {
+async fn a_recovered_call_reports_its_attempts() {
     let tools = builder().build();
     tools
         .register(mock(json!([failing("Server"), failing("Network"), {"data": "at last"}])))
@@ -73,7 +73,7 @@ async fn a_call_that_recovers_says_how_many_attempts_it_took() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn options_win_over_the_tool() {
+async fn options_override_the_tool() {
     let tools = builder().build();
     tools.register(mock(json!([failing("Server")])).retries(5)).expect("registered");
     assert_eq!(call_with(&tools, json!({}), CallOptions::default().retries(1)).await.attempts, 2);
@@ -81,7 +81,7 @@ async fn options_win_over_the_tool() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pauses_are_jittered_between_nothing_and_the_doubling_pause() {
+async fn pauses_double_with_full_jitter() {
     let mut longest = Duration::ZERO;
     let mut shortest = Duration::MAX;
     for _ in 0..200 {
@@ -98,7 +98,7 @@ async fn pauses_are_jittered_between_nothing_and_the_doubling_pause() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_longer_pause_that_the_upstream_asks_for_wins() {
+async fn a_longer_pause_requested_by_the_upstream_is_used() {
     let tools = builder().build();
     let busy = json!({"error": {"kind": "RateLimit", "message": "slow down", "retryAfter": 20_000}});
     tools.register(mock(json!([busy, {"data": 1}])).retry_delay_ms(10)).expect("registered");
@@ -108,7 +108,7 @@ async fn a_longer_pause_that_the_upstream_asks_for_wins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_that_does_not_fit_the_whole_call_is_not_waited_for() {
+async fn a_pause_beyond_the_deadline_ends_the_call() {
     let tools = builder().build();
     let busy = json!({"error": {"kind": "RateLimit", "message": "slow down", "retryAfter": 500_000}});
     tools.register(mock(json!([busy, {"data": 1}]))).expect("registered");
@@ -119,14 +119,14 @@ async fn a_pause_that_does_not_fit_the_whole_call_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_attempt_has_its_time_and_the_whole_call_has_its_own() {
+async fn attempts_and_calls_have_separate_timeouts() {
     let tools = builder().build();
     tools
         .register(mock(json!([{"delay": 50_000, "data": 1}])).timeout_ms(2000).retries(1).retry_delay_ms(0))
         .expect("registered");
     let start = Instant::now();
     let result = call(&tools, json!({})).await;
-    assert_eq!(failed(&result), (ErrorKind::Timeout, "t did not answer within 2000 ms".to_owned()));
+    assert_eq!(failed(&result), (ErrorKind::Timeout, "t did not respond within 2000 ms".to_owned()));
     assert_eq!((result.attempts, start.elapsed().as_secs()), (2, 4));
 
     tools.unregister("t");
@@ -138,12 +138,12 @@ async fn one_attempt_has_its_time_and_the_whole_call_has_its_own() {
     tools.register(slow).expect("registered");
     let start = Instant::now();
     let result = call(&tools, json!({})).await;
-    assert_eq!(failed(&result), (ErrorKind::Timeout, "t did not answer within 1000 ms".to_owned()));
+    assert_eq!(failed(&result), (ErrorKind::Timeout, "t did not respond within 1000 ms".to_owned()));
     assert_eq!((result.attempts, start.elapsed().as_secs()), (2, 3));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_timeout_in_the_options_makes_room_in_the_whole_call() {
+async fn a_longer_attempt_timeout_extends_the_total_timeout() {
     let tools = builder().build();
     tools.register(mock(json!([{"delay": 300_000, "data": "slow"}]))).expect("registered");
     let result = call_with(&tools, json!({}), CallOptions::default().timeout_ms(400_000)).await;
@@ -171,7 +171,7 @@ async fn cancelling_ends_attempts_and_pauses() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_tool_learns_that_nobody_waits_any_more() {
+async fn the_tool_is_notified_when_its_caller_disconnects() {
     let tools = builder().build();
     let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
     let tool = Tool::native_json("t", "Waits.", json!({}), move |_, context: CallContext| {
@@ -188,11 +188,11 @@ async fn the_tool_learns_that_nobody_waits_any_more() {
     });
     tools.register(tool.timeout_ms(10)).expect("registered");
     assert_eq!(failed(&call(&tools, json!({})).await).0, ErrorKind::Timeout);
-    told.recv().await.expect("told of the timeout");
+    told.recv().await.expect("notified of the timeout");
 
     let call = tools.execute("t", json!({}), CallOptions::default());
-    tokio::time::timeout(Duration::from_millis(1), call).await.expect_err("the caller goes away");
-    told.recv().await.expect("told of the caller's going");
+    tokio::time::timeout(Duration::from_millis(1), call).await.expect_err("the caller disconnects");
+    told.recv().await.expect("notified of the disconnect");
 }
 
 #[tokio::test(start_paused = true)]
@@ -213,7 +213,7 @@ async fn every_attempt_of_a_call_has_the_same_id_and_a_number() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_is_the_tools_failure_and_harms_nobody_else() {
+async fn a_panic_fails_only_its_call() {
     let tools = builder().build();
     let calls = Arc::new(AtomicU32::new(0));
     let counted = calls.clone();
@@ -231,14 +231,14 @@ async fn a_panic_is_the_tools_failure_and_harms_nobody_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_cannot_allow_what_only_the_tool_can() {
+async fn only_the_tool_can_permit_retries_of_writes() {
     let tools = builder().build();
     tools.register(mock(json!([failing("Timeout")])).effect(Effect::Write)).expect("registered");
     assert_eq!(call_with(&tools, json!({}), CallOptions::default().retries(5)).await.attempts, 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_beyond_all_measure_is_no_harm() {
+async fn an_extreme_pause_is_limited() {
     let tools = builder().build();
     let tool = Tool::native_json("t", "Asks for too much.", json!({}), |_, _| async {
         Err::<Value, _>(CallError::text(ErrorKind::Server, "later").retry_after(Duration::MAX).into())
@@ -248,14 +248,14 @@ async fn a_pause_beyond_all_measure_is_no_harm() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_attempt_learns_of_its_own_end() {
+async fn each_attempt_has_its_own_cancellation() {
     let tools = builder().build();
     let tokens = Arc::new(std::sync::Mutex::new(Vec::new()));
     let tool = {
         let tokens = tokens.clone();
         Tool::native_json("t", "Hangs.", json!({}), move |_, context: CallContext| {
             let mut tokens = tokens.lock().expect("a lock");
-            assert!(tokens.iter().all(CancellationToken::is_cancelled), "the attempt before was told");
+            assert!(tokens.iter().all(CancellationToken::is_cancelled), "the previous attempt was cancelled");
             tokens.push(context.cancellation().clone());
             async move {
                 tokio::time::sleep(Duration::from_secs(60)).await;

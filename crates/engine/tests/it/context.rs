@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use haft_engine::context::{ToolCall, ToolCallContext, ToolCallResult, ToolDefinition};
+use haft_engine::context::{ContextTool, ToolCall, ToolCallContext, ToolCallResult};
 use haft_engine::{Locale, ToolExecutionResult};
 use jiff::Timestamp;
 use serde_json::json;
@@ -23,12 +23,12 @@ fn result(id: &str) -> ToolExecutionResult {
 }
 
 #[test]
-fn it_shows_definitions_calls_and_results() {
+fn it_contains_definitions_calls_and_results() {
     let tools = builder().build();
     let added = tools.register(mock(json!([])).run_async()).expect("registered");
     let context = ToolCallContext::default();
     let at = Timestamp::UNIX_EPOCH;
-    context.set_tool_definitions(vec![ToolDefinition::from(&added.spec)]);
+    context.set_tool_definitions(vec![ContextTool::from(&added.spec)]);
     context.set_tool_calls(vec![ToolCall {
         call_id: "c1".parse().expect("an id"),
         name: "t".to_owned(),
@@ -67,7 +67,7 @@ fn it_shows_definitions_calls_and_results() {
 }
 
 #[test]
-fn a_listener_that_fails_or_panics_stops_nobody() {
+fn a_listener_that_fails_or_panics_does_not_affect_the_others() {
     let context = Arc::new(ToolCallContext::default());
     let heard = Arc::new(AtomicU32::new(0));
     context.add_listener(|_: &ToolExecutionResult| anyhow::bail!("no"));
@@ -75,7 +75,7 @@ fn a_listener_that_fails_or_panics_stops_nobody() {
     let (count, inner) = (heard.clone(), context.clone());
     context.add_listener(move |_: &ToolExecutionResult| {
         count.fetch_add(1, Ordering::Relaxed);
-        // A listener may use the context it listens to.
+        // A listener may use its context.
         assert!(inner.to_json(Locale::En)["toolResults"].is_array());
         Ok(())
     });
@@ -87,5 +87,5 @@ fn a_listener_that_fails_or_panics_stops_nobody() {
         task_id: "r".to_owned(),
     };
     context.set_tool_call_result(1, Timestamp::UNIX_EPOCH, pending);
-    assert_eq!(heard.load(Ordering::Relaxed), 2, "once per result, and not for what is pending");
+    assert_eq!(heard.load(Ordering::Relaxed), 2, "once per result, and not for pending calls");
 }

@@ -1,4 +1,4 @@
-//! What subscribers hear.
+//! Events of calls, as subscribers receive them.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{builder, call, call_with, failing, mock};
 
-/// Runs one call and gives back the events it caused, without what differs from run to run.
+/// Runs one call and returns its events, without the fields that differ from run to run.
 async fn events_of(tool: Tool, options: CallOptions) -> Vec<Value> {
     let tools = builder().events().build();
     tools.register(tool).expect("registered");
@@ -28,7 +28,7 @@ async fn events_of(tool: Tool, options: CallOptions) -> Vec<Value> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_outcome_tells_its_story() {
+async fn each_outcome_emits_its_events() {
     assert_eq!(
         events_of(mock(json!([{"data": 1}])), CallOptions::default()).await,
         [
@@ -57,7 +57,7 @@ async fn each_outcome_tells_its_story() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_who_goes_away_is_told_as_cancelled() {
+async fn a_disconnected_caller_emits_a_cancelled_event() {
     let tools = builder().events().build();
     tools.register(mock(json!([{"delay": 10_000}]))).expect("registered");
     let mut events = tools.subscribe().expect("events are on");
@@ -68,7 +68,7 @@ async fn a_caller_who_goes_away_is_told_as_cancelled() {
 }
 
 #[tokio::test]
-async fn a_tool_can_tell_how_far_it_is() {
+async fn a_tool_can_report_progress() {
     let tool = Tool::native_json("t", "Works.", json!({}), |_, context: CallContext| {
         context.progress(Progress { fraction: Some(0.5), message: "half".to_owned() });
         async move { Ok(json!(null)) }
@@ -96,7 +96,7 @@ async fn events_are_off_until_turned_on() {
 }
 
 #[tokio::test]
-async fn a_slow_subscriber_misses_events_and_holds_up_nobody() {
+async fn a_slow_subscriber_loses_events_without_blocking_others() {
     let tools = builder().events().build();
     tools.register(mock(json!([{"data": 1}]))).expect("registered");
     let mut events = tools.subscribe().expect("events are on");

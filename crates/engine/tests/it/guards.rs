@@ -1,4 +1,4 @@
-//! Cache, breaker, rate limit and bulkhead, as they stand in the way of a call.
+//! Cache, breaker, rate limit and bulkhead of a call.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{builder, call, call_with, failed, failing, mock};
 
-/// A tool that counts how often it really ran, and takes a while.
+/// A tool that takes a while and counts its executions.
 fn counting(effect: Effect) -> (Tool, Arc<AtomicU32>) {
     let runs = Arc::new(AtomicU32::new(0));
     let counted = runs.clone();
@@ -47,7 +47,7 @@ async fn call_in(tools: &ToolService, space: u128, arguments: Value) -> haft_eng
 }
 
 #[tokio::test]
-async fn a_kept_answer_is_reused_for_equal_arguments_in_the_same_space() {
+async fn a_cached_result_is_reused_for_equal_arguments_in_the_same_space() {
     let tools = builder().cache().build();
     let (tool, runs) = counting(Effect::Read);
     tools
@@ -64,7 +64,7 @@ async fn a_kept_answer_is_reused_for_equal_arguments_in_the_same_space() {
 }
 
 #[tokio::test]
-async fn who_wants_a_fresh_answer_gets_one_and_leaves_it_for_others() {
+async fn a_fresh_call_executes_the_tool_and_caches_its_result() {
     let tools = builder().cache().build();
     tools.register(mock(json!([{"data": 1}, {"data": 2}])).cache_seconds(60)).expect("registered");
     assert_eq!(call(&tools, json!({})).await.data(), Some(&json!(1)));
@@ -75,7 +75,7 @@ async fn who_wants_a_fresh_answer_gets_one_and_leaves_it_for_others() {
 }
 
 #[tokio::test]
-async fn only_successful_reads_are_kept_and_only_when_the_cache_is_on() {
+async fn only_successful_reads_are_cached_and_only_if_the_cache_is_on() {
     let (tool, runs) = counting(Effect::Read);
     let tools = builder().cache().build();
     tools.register(tool).expect("registered");
@@ -101,7 +101,7 @@ async fn only_successful_reads_are_kept_and_only_when_the_cache_is_on() {
 }
 
 #[tokio::test]
-async fn a_kept_answer_ends_with_its_time() {
+async fn a_cached_result_expires() {
     let tools = builder().cache().build();
     tools.register(mock(json!([{"data": 1}, {"data": 2}])).cache_seconds(1)).expect("registered");
     assert_eq!(call(&tools, json!({})).await.data(), Some(&json!(1)));
@@ -111,7 +111,7 @@ async fn a_kept_answer_ends_with_its_time() {
 }
 
 #[tokio::test]
-async fn equal_calls_at_the_same_time_make_one_flight() {
+async fn concurrent_equal_calls_execute_once() {
     let tools = builder().cache().build();
     let (tool, runs) = counting(Effect::Read);
     tools.register(tool).expect("registered");
@@ -122,7 +122,7 @@ async fn equal_calls_at_the_same_time_make_one_flight() {
 }
 
 #[tokio::test]
-async fn a_flight_survives_the_one_who_started_it() {
+async fn follower_restarts_the_call_when_the_leader_is_cancelled() {
     let tools = builder().cache().build();
     let (tool, runs) = counting(Effect::Read);
     tools.register(tool).expect("registered");
@@ -145,7 +145,7 @@ async fn a_flight_survives_the_one_who_started_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_open_circuit_answers_at_once_and_a_trial_closes_it() {
+async fn an_open_circuit_rejects_calls_and_a_trial_closes_it() {
     let tools = builder().breaker(BreakerSettings::default()).build();
     let answers: Vec<Value> = (0..5).map(|_| failing("Server")).chain([json!({"data": "back"})]).collect();
     let config = json!({"answers": answers, "breakerKey": "api.example"});
@@ -169,7 +169,7 @@ async fn an_open_circuit_answers_at_once_and_a_trial_closes_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_breaker_counts_calls_however_many_attempts_they_make() {
+async fn the_breaker_counts_calls_and_not_attempts() {
     for kind in ["Network", "Timeout", "Server"] {
         let tools = builder().breaker(BreakerSettings::default()).build();
         let config = json!({"answers": [failing(kind)], "breakerKey": "k"});
@@ -185,7 +185,7 @@ async fn the_breaker_counts_calls_however_many_attempts_they_make() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retries_stop_when_other_calls_open_the_circuit_and_the_upstreams_error_is_told() {
+async fn retries_stop_with_the_upstream_error_when_other_calls_open_the_circuit() {
     let tools = builder().breaker(BreakerSettings::default()).build();
     let config = json!({"answers": [failing("Network")], "breakerKey": "k"});
     tools.register(Tool::new("t", "A mock.", "mock", config).retry_delay_ms(10_000)).expect("registered");
@@ -199,7 +199,7 @@ async fn retries_stop_when_other_calls_open_the_circuit_and_the_upstreams_error_
     assert_eq!((failed(&retrying).0, retrying.attempts), (ErrorKind::Network, 2));
 }
 
-/// Registers tools `bad` and `good` of one upstream; `bad` fails with `kind`.
+/// Registers the tools `bad` and `good` of one upstream; `bad` fails with `kind`.
 fn bad_and_good(kind: &str) -> ToolService {
     let tools = builder().breaker(BreakerSettings::default()).build();
     for (name, answer) in [("bad", failing(kind)), ("good", json!({"data": 1}))] {
@@ -210,7 +210,7 @@ fn bad_and_good(kind: &str) -> ToolService {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failing_tool_is_refused_alone_unless_its_connections_fail() {
+async fn a_failing_tool_does_not_affect_others_unless_its_connections_fail() {
     for (kind, healthy_tool_is_refused) in [("Server", false), ("Timeout", false), ("Network", true)] {
         let tools = bad_and_good(kind);
         let run = async |name: &str| {
@@ -244,7 +244,7 @@ async fn too_many_requests_never_open_a_circuit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_without_a_key_has_a_circuit_of_its_own() {
+async fn a_tool_without_a_key_has_its_own_circuit() {
     let tools = builder().breaker(BreakerSettings::default()).build();
     tools.register(mock(json!([failing("Server")])).retries(0)).expect("registered");
     for _ in 0..5 {
@@ -319,7 +319,7 @@ async fn limits_are_off_until_turned_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_so_many_calls_run_at_once_and_the_rest_wait_their_turn() {
+async fn concurrency_is_limited_and_further_calls_wait() {
     let tools = builder().limits().build();
     let running = Arc::new(AtomicU32::new(0));
     let most = Arc::new(AtomicU32::new(0));
@@ -343,7 +343,7 @@ async fn only_so_many_calls_run_at_once_and_the_rest_wait_their_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_past_its_limit_and_a_wait_past_the_deadline_are_refused() {
+async fn a_full_queue_and_a_wait_past_the_deadline_are_rejected() {
     let tools = builder().limits().build();
     let slow = mock(json!([{"delay": 10_000, "data": 1}]))
         .max_concurrency(1)
@@ -359,13 +359,13 @@ async fn a_queue_past_its_limit_and_a_wait_past_the_deadline_are_refused() {
         };
         results.iter().filter(|(result, at)| *at == second && overloaded(result)).count()
     };
-    // One runs, sixteen wait, the rest are refused at once; one more gets a turn, and then time is up.
+    // One call runs, sixteen wait, the others are rejected. One more gets a slot before the deadline.
     assert_eq!((refused_at(0), refused_at(15)), (3, 15));
     assert_eq!(results.iter().filter(|(result, _)| result.is_success()).count(), 1);
 }
 
 #[tokio::test]
-async fn a_blocking_function_keeps_its_place_until_it_really_ends() {
+async fn a_blocking_function_holds_its_slot_until_it_returns() {
     let tools = builder().limits().build();
     let running = Arc::new(AtomicU32::new(0));
     let most = Arc::new(AtomicU32::new(0));
@@ -385,11 +385,11 @@ async fn a_blocking_function_keeps_its_place_until_it_really_ends() {
 }
 
 #[tokio::test]
-async fn one_flight_shares_answers_and_not_what_belongs_to_one_caller() {
+async fn shared_executions_do_not_share_rate_limits_and_records() {
     let tools = builder().cache().limits().build();
     let (tool, runs) = counting(Effect::Read);
     tools.register(tool.per_minute(1, 1)).expect("registered");
-    // A second user is counted by their own limit, though they join the first one's flight.
+    // A second user has a separate rate limit, even when joining the first user's execution.
     let (first, again, other) =
         tokio::join!(call(&tools, json!({})), call(&tools, json!({})), call_in(&tools, 0, json!({})));
     assert!(first.is_success() && other.is_success());
@@ -402,13 +402,13 @@ async fn one_flight_shares_answers_and_not_what_belongs_to_one_caller() {
     let impatient = call_with(&tools, json!({}), CallOptions::default().timeout_ms(20).retries(0));
     let (impatient, patient) = tokio::join!(impatient, call(&tools, json!({})));
     assert_eq!(failed(&impatient).0, ErrorKind::Timeout);
-    assert!(patient.is_success(), "the other's impatience is not shared");
-    let kept = call_with(&tools, json!({}), CallOptions::default().timeout_ms(20)).await;
-    assert!(kept.cached, "but what is kept is for all");
+    assert!(patient.is_success(), "the shorter timeout is not shared");
+    let cached = call_with(&tools, json!({}), CallOptions::default().timeout_ms(20)).await;
+    assert!(cached.cached, "but the cached result is shared");
 }
 
 #[tokio::test]
-async fn a_tool_that_takes_anothers_name_does_not_take_its_answers() {
+async fn a_tool_that_takes_over_a_name_does_not_get_its_cached_results() {
     let tools = builder().cache().build();
     tools.register(mock(json!([{"data": "old"}])).cache_seconds(60)).expect("registered");
     assert_eq!(call(&tools, json!({})).await.data(), Some(&json!("old")));
@@ -418,7 +418,7 @@ async fn a_tool_that_takes_anothers_name_does_not_take_its_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_impatient_caller_cannot_open_a_circuit() {
+async fn timeouts_shortened_by_the_caller_do_not_open_a_circuit() {
     let tools = builder().breaker(BreakerSettings::default()).build();
     let config = json!({"answers": [{"delay": 100, "data": "fine"}], "breakerKey": "k"});
     tools.register(Tool::new("t", "A mock.", "mock", config).retries(0)).expect("registered");

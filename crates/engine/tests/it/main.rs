@@ -1,4 +1,4 @@
-//! The pipeline as programs use it: each rule of a call, shown from outside.
+//! The engine as programs use it: each rule of a call, tested through the public API.
 
 #![allow(
     clippy::expect_used,
@@ -6,14 +6,14 @@
     reason = "a test may panic, and ends its tasks itself"
 )]
 
-mod answers;
 mod attempts;
-mod catalogue;
+mod catalog;
 mod context;
 mod events;
 mod guards;
 mod native;
 mod operations;
 mod records;
+mod results;
 mod source;
 mod support;

@@ -68,7 +68,7 @@ async fn a_function_may_ask_for_its_context() {
 }
 
 #[tokio::test]
-async fn the_schema_of_the_argument_type_is_held() {
+async fn arguments_are_validated_by_the_schema_of_their_type() {
     let error =
         result_of(Tool::native("g", "Greets.", greet_now), json!({"times": 300})).await.expect_err("refused");
     assert_eq!(error.0, ErrorKind::Validation);
@@ -76,7 +76,7 @@ async fn the_schema_of_the_argument_type_is_held() {
 }
 
 #[tokio::test]
-async fn errors_keep_their_kind_or_are_the_tools_own() {
+async fn a_call_error_has_its_kind_and_others_are_execution_errors() {
     let plain = Tool::native_json("g", "Fails.", json!({}), |_, _| async move {
         let number: i32 = "x".parse()?;
         Ok(json!(number))
@@ -115,7 +115,7 @@ async fn a_blocking_function_times_out_and_panics_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_bad_native_definition_is_refused_with_everything_that_is_wrong() {
+async fn an_invalid_native_definition_is_rejected_with_all_errors() {
     let tools = ToolService::builder().build();
     let bad =
         Tool::native_json("no spaces", "", json!({"type": "object"}), |_, _| async move { Ok(json!(1)) });

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::MemorySink;
 
-/// Returns the arguments that it is run with.
+/// Returns its arguments.
 struct Clock;
 
 impl Builtin for Clock {
@@ -23,7 +23,7 @@ impl Builtin for Clock {
                 "required": ["operation"], "additionalProperties": false,
             })
         };
-        let spec = ToolSpec::new(ToolName::constant("clock"), "Tells the time.", KindName::from("builtin"));
+        let spec = ToolSpec::new(ToolName::constant("clock"), "Returns the time.", KindName::from("builtin"));
         let schema = json!({"type": "object", "oneOf": [form("now", "zone"), form("diff", "date")]});
         ToolSpec { input_schema: Some(schema), ..spec }
     }
@@ -53,7 +53,7 @@ async fn execute(tools: &ToolService, tool: &str, arguments: Value) -> ToolExecu
     tools.call(&caller(), request).await.expect("the engine itself works")
 }
 
-/// The names of the arguments that a record says were ignored.
+/// Returns the names of ignored arguments in a record.
 fn ignored(record: &CallRecord) -> Vec<&str> {
     record.warnings.iter().map(|warning| warning.path.as_str()).collect()
 }
@@ -66,7 +66,8 @@ async fn a_variant_with_a_flat_schema_ignores_properties_of_other_operations() {
     let both = json!({"operation": "now", "date": "x"});
     for (properties, required, given, on_record, warnings) in [
         (json!({"operation": text, "date": text}), json!([]), &both, &now, vec!["date"]),
-        // What a variant requires or fills in itself is an argument of it, but not one of the operation.
+        // Properties that a variant requires or fills in are arguments of the variant, but not of the
+        // operation.
         (json!({"operation": text, "date": text}), json!(["date"]), &both, &both, vec![]),
         (json!({"operation": text, "date": or("x")}), json!([]), &now, &both, vec![]),
         (json!({"operation": or("now"), "date": text}), json!([]), &date, &both, vec![]),
@@ -90,7 +91,7 @@ async fn a_variant_with_a_flat_schema_ignores_properties_of_other_operations() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_made_after_its_preflight_warns_of_what_it_ignores() {
+async fn a_call_after_its_preflight_warns_of_ignored_arguments() {
     let flat = json!({"type": "object", "properties": {"operation": {"type": "string"}}});
     let variant = || Tool::new("variant", "A variant.", "builtin", json!({"tool": "clock"}));
     let (tools, sink) = clock();
@@ -99,8 +100,8 @@ async fn a_call_that_is_made_after_its_preflight_warns_of_what_it_ignores() {
         let given = json!({"operation": "now", "date": "x"});
         let options = CallOptions::default();
         let request = CallRequest { tool: tool.to_owned(), arguments: given, options };
-        let foreseen = tools.foresee(&caller(), request).await.expect("let in");
-        // As a task makes it, from the arguments that were written down.
+        let foreseen = tools.preflight(&caller(), request).await.expect("let in");
+        // Like a task, with the stored arguments.
         let (arguments, options) = (Value::clone(&foreseen.arguments), CallOptions::default().strict());
         let request = CallRequest { tool: tool.to_owned(), arguments, options };
         let result = tools.call(&caller(), request).await.expect("the engine itself works");

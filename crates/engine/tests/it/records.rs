@@ -1,4 +1,4 @@
-//! Records of calls: one each, many at a time, and none lost.
+//! Call records: one per call, written in batches, and none lost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use haft_engine::{
-    BoxFuture, CallError, CallOptions, CallRecord, CallSink, ErrorKind, Excerpt, KindName, SinkError,
-    Supervisor, ToolService, TraceParent,
+    BoxFuture, CallError, CallOptions, CallRecord, CallSink, ErrorKind, KindName, SinkError, Supervisor,
+    ToolService, TraceParent, TruncatedJson,
 };
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -29,7 +29,7 @@ fn recording(sink: &Arc<MemorySink>) -> ToolService {
 }
 
 #[tokio::test]
-async fn each_outcome_leaves_one_row_with_its_facts() {
+async fn each_outcome_writes_one_record() {
     let sink = Arc::new(MemorySink::default());
     let tools = recording(&sink);
     call(&tools, json!({"n": "7"})).await;
@@ -44,7 +44,7 @@ async fn each_outcome_leaves_one_row_with_its_facts() {
     assert_eq!(rows[0].arguments.value(), Some(json!({"n": 7})));
     assert_eq!(rows[0].coerced, ["n"]);
     assert_eq!(rows[0].warnings[0].path, "ok", "the result still went through");
-    assert_eq!(rows[0].outcome.as_ref().ok().and_then(Excerpt::value), Some(json!({"bad": true})));
+    assert_eq!(rows[0].outcome.as_ref().ok().and_then(TruncatedJson::value), Some(json!({"bad": true})));
     assert_eq!(
         rows[0].tool.as_ref().map(|(id, version)| (id.to_string(), *version)),
         Some(("t".to_owned(), 1))
@@ -63,7 +63,7 @@ async fn each_outcome_leaves_one_row_with_its_facts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_who_goes_away_leaves_a_row_too() {
+async fn a_disconnected_caller_is_recorded() {
     let sink = Arc::new(MemorySink::default());
     let tools = builder().sink(sink.clone()).build();
     tools.register(mock(json!([{"delay": 10_000}]))).expect("registered");
@@ -73,7 +73,7 @@ async fn a_caller_who_goes_away_leaves_a_row_too() {
 }
 
 #[tokio::test]
-async fn rows_go_many_at_a_time_and_a_clean_stop_loses_none() {
+async fn records_are_batched_and_none_is_lost_on_a_clean_stop() {
     let gate = Arc::new(Semaphore::new(0));
     let sink = Arc::new(MemorySink::behind(&gate));
     let tools = builder().sink(sink.clone()).build();
@@ -88,7 +88,7 @@ async fn rows_go_many_at_a_time_and_a_clean_stop_loses_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sink_that_fails_for_a_while_is_tried_again() {
+async fn a_temporary_failure_of_the_sink_is_retried() {
     let sink = Arc::new(MemorySink::failing(5));
     let tools = builder().sink(sink.clone()).build();
     tools.register(mock(json!([{"data": 1}]))).expect("registered");
@@ -98,7 +98,7 @@ async fn a_sink_that_fails_for_a_while_is_tried_again() {
 }
 
 #[tokio::test]
-async fn when_the_sink_cannot_follow_no_call_runs_unrecorded() {
+async fn calls_are_rejected_when_the_sink_is_too_slow() {
     let gate = Arc::new(Semaphore::new(0));
     let sink = Arc::new(MemorySink::behind(&gate));
     let tools = builder().sink_of(sink.clone(), 8).build();
@@ -125,7 +125,7 @@ async fn when_the_sink_cannot_follow_no_call_runs_unrecorded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_under_way_are_told_from_records_that_wait() {
+async fn running_calls_and_waiting_records_are_counted_separately() {
     let sink = Arc::new(MemorySink::default());
     let tools = builder().sink(sink.clone()).build();
     tools.register(mock(json!([{"delay": 10_000}]))).expect("registered");
@@ -145,7 +145,7 @@ async fn calls_under_way_are_told_from_records_that_wait() {
 }
 
 #[tokio::test]
-async fn quick_calls_in_a_row_on_one_thread_leave_the_writer_its_turn() {
+async fn fast_calls_on_one_thread_do_not_starve_the_writer() {
     let sink = Arc::new(MemorySink::default());
     let tools = builder().sink_of(sink.clone(), 8).build();
     tools.register(mock(json!([{"data": 1}]))).expect("registered");
@@ -157,17 +157,17 @@ async fn quick_calls_in_a_row_on_one_thread_leave_the_writer_its_turn() {
 }
 
 #[tokio::test]
-async fn a_closed_engine_takes_no_more_calls() {
+async fn a_closed_engine_rejects_calls() {
     let sink = Arc::new(MemorySink::default());
     let tools = recording(&sink);
     tools.close().await;
     let refused = tools.execute("t", json!({}), CallOptions::default()).await.expect_err("closed");
     assert_eq!(refused.kind(), ErrorKind::Unavailable);
-    assert_eq!(refused.message().to_string(), "the engine is stopping and takes no more calls");
+    assert_eq!(refused.message().to_string(), "the engine is stopping and accepts no more calls");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stop_cancels_what_is_under_way_and_leaves_its_record() {
+async fn a_stop_cancels_and_records_running_calls() {
     let sink = Arc::new(MemorySink::default());
     let tools = builder().sink(sink.clone()).build();
     tools.register(mock(json!([{"delay": 60_000}])).timeout_ms(100_000)).expect("registered");
@@ -181,7 +181,7 @@ async fn a_stop_cancels_what_is_under_way_and_leaves_its_record() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sink_that_panics_is_tried_again_too() {
+async fn a_panic_of_the_sink_is_retried() {
     struct Panicky(MemorySink, AtomicBool);
     impl CallSink for Panicky {
         fn write<'a>(&'a self, records: &'a [CallRecord]) -> BoxFuture<'a, Result<(), SinkError>> {
@@ -198,7 +198,7 @@ async fn a_sink_that_panics_is_tried_again_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn records_are_kept_once_when_the_writer_panics_between_two_attempts() {
+async fn records_are_written_once_if_the_writer_panics_between_attempts() {
     let sink = Arc::new(MemorySink::failing(1));
     let supervisor = Supervisor::with_panics("call log writer").expect("a debug build");
     let tools = builder().sink(sink.clone()).supervisor(supervisor.clone()).build();
@@ -211,7 +211,7 @@ async fn records_are_kept_once_when_the_writer_panics_between_two_attempts() {
     assert_eq!(sink.records().len(), 3);
 }
 
-/// Refuses for good what it is told to.
+/// A sink that permanently rejects the records selected by a function.
 struct Picky<F>(MemorySink, F);
 
 impl<F: Fn(&CallRecord) -> bool + Send + Sync> CallSink for Picky<F> {
@@ -225,7 +225,7 @@ impl<F: Fn(&CallRecord) -> bool + Send + Sync> CallSink for Picky<F> {
 }
 
 #[tokio::test]
-async fn a_record_that_is_refused_for_good_leaves_a_stub_and_stops_no_other() {
+async fn a_permanently_rejected_record_becomes_a_stub_and_blocks_no_other() {
     let gate = Arc::new(Semaphore::new(0));
     let is_bad = |record: &CallRecord| record.arguments.text().contains("poison");
     let sink = Arc::new(Picky(MemorySink::behind(&gate), is_bad));
@@ -237,7 +237,7 @@ async fn a_record_that_is_refused_for_good_leaves_a_stub_and_stops_no_other() {
         let arguments = if number % 300 == 7 { poison.clone() } else { json!({"q": number}) };
         call(&tools, arguments).await;
     }
-    // One of a tool that is not there, whose name is the caller's.
+    // A call of an unknown tool, whose name was given by the caller.
     tools.execute("made up", poison.clone(), CallOptions::default()).await.expect("an answer");
     gate.add_permits(10_000);
     tools.close().await;
@@ -251,7 +251,7 @@ async fn a_record_that_is_refused_for_good_leaves_a_stub_and_stops_no_other() {
     for stub in &stubs {
         assert_eq!((stub.arguments.text(), stub.warnings.len()), ("", 1));
         let said = stub.warnings[0].message.to_string();
-        assert_eq!(said, "the call log did not take what this call was given and what was answered");
+        assert_eq!(said, "the call log rejected the arguments and the result of this call");
     }
     assert!(stubs[..4].iter().all(|stub| &*stub.tool_name == "t" && stub.outcome.is_ok()));
     let last = stubs[4].outcome.as_ref().expect_err("there is no such tool");
@@ -260,8 +260,8 @@ async fn a_record_that_is_refused_for_good_leaves_a_stub_and_stops_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sink_that_refuses_everything_for_a_while_loses_nothing() {
-    // The record, then its stub, and both again: it is the sink that is at fault.
+async fn a_sink_that_temporarily_rejects_everything_loses_nothing() {
+    // The record, its stub, and then both again: the sink is at fault, not the record.
     let asked = AtomicUsize::new(0);
     let refuse = move |_: &CallRecord| asked.fetch_add(1, Ordering::SeqCst) < 6;
     let sink = Arc::new(Picky(MemorySink::default(), refuse));
@@ -274,7 +274,7 @@ async fn a_sink_that_refuses_everything_for_a_while_loses_nothing() {
 }
 
 #[tokio::test]
-async fn long_records_that_wait_are_bounded_in_bytes_too() {
+async fn waiting_records_are_limited_in_bytes() {
     let gate = Arc::new(Semaphore::new(0));
     let sink = Arc::new(MemorySink::behind(&gate));
     let tools = builder().sink(sink.clone()).build();
@@ -288,7 +288,7 @@ async fn long_records_that_wait_are_bounded_in_bytes_too() {
             Err(error) => break error,
         }
     };
-    let said = "the call log cannot keep up, so no call is made unrecorded; try again shortly";
+    let said = "the call log queue is full, so the call was rejected; try again shortly";
     assert_eq!((refused.kind(), refused.message().to_string().as_str()), (ErrorKind::Overloaded, said));
     let queue = tools.record_queue().expect("a sink");
     assert!((64 << 20..65 << 20).contains(&queue.bytes), "{queue:?}");
@@ -304,7 +304,7 @@ async fn long_records_that_wait_are_bounded_in_bytes_too() {
 }
 
 #[tokio::test]
-async fn what_was_coerced_before_a_refusal_is_on_record() {
+async fn coercions_before_a_rejection_are_recorded() {
     let sink = Arc::new(MemorySink::default());
     let tools = builder().sink(sink.clone()).build();
     let schema =

@@ -1,13 +1,13 @@
-//! Tools that are kept elsewhere: loaded when a space is first used, renewed when something changed.
+//! Tools of a source: loaded when a space is first used, reloaded after changes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use haft_engine::{
-    Binding, BoxFuture, CallError, CallOptions, CallRequest, Caller, ConfigError, ErrorKind, Kind, Loaded,
-    Locale, Message, MockKind, Prepared, Source, SourceState, SpaceId, Tool, ToolId, ToolService, ToolSource,
-    ToolVersion,
+    Binding, BoxFuture, CallError, CallOptions, CallRequest, Caller, ConfigError, ErrorKind, Kind,
+    LoadedTools, Locale, Message, MockKind, Prepared, Source, SourceState, SpaceId, Tool, ToolId,
+    ToolService, ToolSource, ToolVersion,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -15,24 +15,24 @@ use uuid::Uuid;
 
 use crate::support::builder;
 
-/// A store in memory that counts how often it is asked, and can be away.
+/// An in-memory source that counts its calls, and can be unavailable.
 #[derive(Default)]
-struct Kept {
+struct MemorySource {
     tools: Mutex<Vec<ToolVersion>>,
-    /// Versions that count no more.
+    /// Superseded versions.
     earlier: Mutex<Vec<ToolVersion>>,
     loads: AtomicUsize,
     changes: AtomicU64,
     is_away: Mutex<bool>,
 }
 
-impl ToolSource for Kept {
+impl ToolSource for MemorySource {
     fn load<'a>(
         &'a self,
         space: SpaceId,
         known: &'a HashMap<ToolId, u64>,
         last: Option<SourceState>,
-    ) -> BoxFuture<'a, Result<Option<Loaded>, CallError>> {
+    ) -> BoxFuture<'a, Result<Option<LoadedTools>, CallError>> {
         self.loads.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             tokio::task::yield_now().await;
@@ -46,7 +46,7 @@ impl ToolSource for Kept {
             let changed: Vec<ToolVersion> = of_space().filter(is_new).cloned().collect();
             let state =
                 SourceState { revision: self.changes.load(Ordering::SeqCst), count: all.len() as u64 };
-            Ok((last != Some(state)).then_some(Loaded { changed, all, state }))
+            Ok((last != Some(state)).then_some(LoadedTools { changed, all, state }))
         })
     }
 
@@ -57,12 +57,12 @@ impl ToolSource for Kept {
         version: u64,
     ) -> BoxFuture<'a, Result<Option<ToolVersion>, CallError>> {
         let earlier = self.earlier.lock().expect("a lock");
-        let found = earlier.iter().find(|kept| kept.id == *tool && kept.version == version).cloned();
+        let found = earlier.iter().find(|source| source.id == *tool && source.version == version).cloned();
         Box::pin(async move { Ok(found) })
     }
 }
 
-impl Kept {
+impl MemorySource {
     fn change(&self, change: impl FnOnce(&mut Vec<ToolVersion>)) {
         change(&mut self.tools.lock().expect("a lock"));
         self.changes.fetch_add(1, Ordering::SeqCst);
@@ -98,22 +98,22 @@ async fn calls(tools: &ToolService, space: SpaceId, tool: &str) -> Result<bool, 
 }
 
 #[tokio::test]
-async fn a_space_is_loaded_once_and_renewed_when_told() {
-    let kept = Arc::new(Kept::default());
-    kept.change(|tools| {
+async fn a_space_is_loaded_once_and_reloaded_on_request() {
+    let source = Arc::new(MemorySource::default());
+    source.change(|tools| {
         tools.extend([version(space(1), "one", "mock"), version(space(1), "broken", "gone")]);
         tools.push(version(space(2), "two", "mock"));
     });
-    let tools = builder().tools(kept.clone()).build();
+    let tools = builder().tools(source.clone()).build();
     let (first, second) = tokio::join!(calls(&tools, space(1), "one"), calls(&tools, space(1), "one"));
     assert_eq!((first, second), (Ok(true), Ok(true)));
-    assert_eq!(kept.loads.load(Ordering::SeqCst), 1, "many at once load a space once");
+    assert_eq!(source.loads.load(Ordering::SeqCst), 1, "many at once load a space once");
     assert_eq!(calls(&tools, space(1), "two").await, Ok(false), "another space's");
     assert_eq!(calls(&tools, space(1), "broken").await, Ok(false), "one that cannot be used is left out");
-    assert_eq!(kept.loads.load(Ordering::SeqCst), 1, "a plain call asks nobody");
+    assert_eq!(source.loads.load(Ordering::SeqCst), 1, "a plain call does not query the source");
 
-    // Names exchanged, one gone, one new.
-    kept.change(|tools| {
+    // Two tools swapped their names, one was deleted, one was added.
+    source.change(|tools| {
         tools.retain(|tool| tool.spec.name.as_str() != "broken");
         tools.push(version(space(1), "three", "mock"));
         let (one, three) = (tools[0].spec.name.clone(), tools[2].spec.name.clone());
@@ -126,14 +126,14 @@ async fn a_space_is_loaded_once_and_renewed_when_told() {
     let names: Vec<&str> = listed.iter().map(|tool| tool.spec.name.as_str()).collect();
     assert_eq!(names, ["one", "three"]);
     assert_eq!(tools.in_space(space(1)).get("three").expect("there").id, before);
-    kept.change(Vec::clear);
+    source.change(Vec::clear);
     tools.renew(space(1)).await.expect("renewed");
     assert!(tools.in_space(space(1)).list().is_empty());
-    tools.renew(space(3)).await.expect("nobody uses it");
-    assert_eq!(kept.loads.load(Ordering::SeqCst), 3);
+    tools.renew(space(3)).await.expect("the space is not loaded");
+    assert_eq!(source.loads.load(Ordering::SeqCst), 3);
 }
 
-/// A kind that counts how often a definition is prepared.
+/// A kind that counts how often it prepares a definition.
 #[derive(Default, Clone)]
 struct Counting(Arc<AtomicUsize>);
 
@@ -149,12 +149,12 @@ impl Kind for Counting {
 }
 
 #[tokio::test]
-async fn a_renewal_prepares_only_the_tools_that_changed() {
-    let (kept, counting) = (Arc::new(Kept::default()), Counting::default());
-    kept.change(|tools| {
+async fn a_reload_prepares_only_changed_tools() {
+    let (source, counting) = (Arc::new(MemorySource::default()), Counting::default());
+    source.change(|tools| {
         tools.extend((0..100).map(|number| version(space(1), &format!("tool_{number}"), "counting")));
     });
-    let tools = builder().kind(counting.clone()).tools(kept.clone()).build();
+    let tools = builder().kind(counting.clone()).tools(source.clone()).build();
     let prepared = || counting.0.swap(0, Ordering::SeqCst);
     assert_eq!(calls(&tools, space(1), "tool_7").await, Ok(true));
     assert_eq!(prepared(), 100, "all of them when the space is first used");
@@ -163,7 +163,7 @@ async fn a_renewal_prepares_only_the_tools_that_changed() {
     tools.renew(space(1)).await.expect("renewed");
     assert_eq!(prepared(), 0, "something else in the space changed");
 
-    kept.change(|tools| tools[7].version = 2);
+    source.change(|tools| tools[7].version = 2);
     tools.renew(space(1)).await.expect("renewed");
     assert_eq!(prepared(), 1);
     let after = tools.in_space(space(1)).list();
@@ -190,16 +190,16 @@ impl Kind for Waiting {
 }
 
 #[tokio::test]
-async fn a_renewal_that_is_dropped_is_made_by_the_next() {
-    let kept = Arc::new(Kept::default());
-    kept.change(|tools| tools.push(version(space(1), "one", "mock")));
+async fn a_cancelled_reload_is_completed_by_the_next_one() {
+    let source = Arc::new(MemorySource::default());
+    source.change(|tools| tools.push(version(space(1), "one", "mock")));
     let (begins, mut begun) = tokio::sync::mpsc::unbounded_channel();
     let (go_on, goes_on) = std::sync::mpsc::channel();
     let kind = Waiting { begins, goes_on: Mutex::new(goes_on) };
-    let tools = builder().kind(kind).tools(kept.clone()).build();
+    let tools = builder().kind(kind).tools(source.clone()).build();
     assert_eq!(calls(&tools, space(1), "one").await, Ok(true));
 
-    kept.change(|tools| tools.push(version(space(1), "two", "waiting")));
+    source.change(|tools| tools.push(version(space(1), "two", "waiting")));
     tokio::select! {
         renewed = tools.renew(space(1)) => panic!("it ended before its tools were prepared: {renewed:?}"),
         told = begun.recv() => told.expect("it prepares"),
@@ -212,14 +212,14 @@ async fn a_renewal_that_is_dropped_is_made_by_the_next() {
 
 #[tokio::test]
 async fn schemas_of_stored_tools_are_compiled_at_the_first_call() {
-    let kept = Arc::new(Kept::default());
+    let source = Arc::new(MemorySource::default());
     let mut strict = version(space(1), "strict", "mock");
     strict.spec.input_schema =
         Some(json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}));
     let mut broken = version(space(1), "broken", "mock");
     broken.spec.input_schema = Some(json!({"type": "object", "properties": {"n": {"type": "nothing"}}}));
-    kept.change(|tools| tools.extend([strict, broken]));
-    let tools = builder().tools(kept).build();
+    source.change(|tools| tools.extend([strict, broken]));
+    let tools = builder().tools(source).build();
     let call = async |tool: &str, arguments: Value| {
         let caller =
             Caller { space: space(1), user: None, source: Source::Api, locale: Locale::En, request: None };
@@ -235,29 +235,29 @@ async fn schemas_of_stored_tools_are_compiled_at_the_first_call() {
 }
 
 #[tokio::test]
-async fn a_source_that_is_away_fails_the_call_and_not_the_next() {
-    let kept = Arc::new(Kept::default());
-    kept.change(|tools| tools.push(version(space(1), "one", "mock")));
-    let tools = builder().tools(kept.clone()).build();
-    *kept.is_away.lock().expect("a lock") = true;
+async fn an_unavailable_source_fails_the_call_but_not_the_next_one() {
+    let source = Arc::new(MemorySource::default());
+    source.change(|tools| tools.push(version(space(1), "one", "mock")));
+    let tools = builder().tools(source.clone()).build();
+    *source.is_away.lock().expect("a lock") = true;
     assert_eq!(calls(&tools, space(1), "one").await, Err(ErrorKind::Unavailable));
-    *kept.is_away.lock().expect("a lock") = false;
+    *source.is_away.lock().expect("a lock") = false;
     assert_eq!(calls(&tools, space(1), "one").await, Ok(true));
-    *kept.is_away.lock().expect("a lock") = true;
+    *source.is_away.lock().expect("a lock") = true;
     assert!(tools.renew(space(1)).await.is_err());
-    assert_eq!(calls(&tools, space(1), "one").await, Ok(true), "what was loaded stays");
+    assert_eq!(calls(&tools, space(1), "one").await, Ok(true), "loaded tools stay");
 }
 
 #[tokio::test]
-async fn a_binding_calls_the_version_that_it_means() {
-    let kept = Arc::new(Kept::default());
+async fn a_binding_calls_its_pinned_version() {
+    let source = Arc::new(MemorySource::default());
     let first = version(space(1), "one", "mock");
     let mut second = first.clone();
     second.version = 2;
     second.spec.config.insert("answers".to_owned(), json!([{"data": 2}]));
-    kept.earlier.lock().expect("a lock").push(first);
-    kept.change(|tools| tools.push(second));
-    let tools = builder().tools(kept.clone()).build();
+    source.earlier.lock().expect("a lock").push(first);
+    source.change(|tools| tools.push(second));
+    let tools = builder().tools(source.clone()).build();
     let call = async |version: Option<u64>| {
         let caller =
             Caller { space: space(1), user: None, source: Source::Api, locale: Locale::En, request: None };
@@ -269,8 +269,8 @@ async fn a_binding_calls_the_version_that_it_means() {
     assert_eq!(call(None).await.data(), Some(&json!(2)));
     assert_eq!(call(Some(2)).await.data(), Some(&json!(2)));
     assert_ne!(call(Some(1)).await.data(), Some(&json!(2)));
-    kept.earlier.lock().expect("a lock").clear();
-    assert!(call(Some(1)).await.is_success(), "what was prepared once is ready");
+    source.earlier.lock().expect("a lock").clear();
+    assert!(call(Some(1)).await.is_success(), "a prepared version stays available");
     let missing = call(Some(9)).await;
     assert_eq!(missing.error().map(|error| error.message().id()), Some("tool.noVersion"));
 }

@@ -1,19 +1,19 @@
-//! Engines and tools that the tests share.
+//! Engines and tools shared by the tests.
 
 use std::sync::{Arc, Mutex};
 
 use haft_engine::{
-    BoxFuture, Builder, CallOptions, CallRecord, CallSink, ErrorKind, MockKind, SinkError, Tool,
-    ToolExecutionResult, ToolService,
+    BoxFuture, CallOptions, CallRecord, CallSink, ErrorKind, MockKind, SinkError, Tool, ToolExecutionResult,
+    ToolService, ToolServiceBuilder,
 };
 use serde_json::{Value, json};
 
-/// An engine with the mock kind and nothing turned on.
-pub(crate) fn builder() -> Builder {
+/// An engine with the mock kind and default settings.
+pub(crate) fn builder() -> ToolServiceBuilder {
     ToolService::builder().kind(MockKind)
 }
 
-/// A tool `t` that gives these answers in turn.
+/// A tool `t` that returns these scripted results in turn.
 pub(crate) fn mock(answers: Value) -> Tool {
     Tool::new("t", "A mock.", "mock", json!({"answers": answers}))
 }
@@ -40,7 +40,7 @@ pub(crate) fn failed(result: &ToolExecutionResult) -> (ErrorKind, String) {
     (error.kind(), error.message().to_string())
 }
 
-/// Keeps records in memory, and can be told to fail or to wait.
+/// A sink in memory that can be set to fail or to wait.
 #[derive(Default)]
 pub(crate) struct MemorySink {
     records: Mutex<Vec<CallRecord>>,
@@ -54,7 +54,7 @@ impl MemorySink {
         Self { failures: Mutex::new(times), ..Self::default() }
     }
 
-    /// Writes only as often as the gate has permits.
+    /// Writes only when the gate has a permit.
     pub(crate) fn behind(gate: &Arc<tokio::sync::Semaphore>) -> Self {
         Self { gate: Some(gate.clone()), ..Self::default() }
     }

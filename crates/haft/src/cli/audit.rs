@@ -1,4 +1,4 @@
-//! What `haft audit` takes.
+//! Arguments of `haft audit`.
 
 use clap::{Args, Subcommand};
 
@@ -6,14 +6,14 @@ use super::ServerArgs;
 
 pub(super) const HELP: &str = "\
 Examples:
-  haft audit list                     who changed what in the space, the newest first
+  haft audit list                     changes in the space with their author, newest first
   haft audit list --what tool --user ada --since 2026-08-01T00:00:00Z
-  haft audit list --server            users, and spaces that were deleted; for those who run the server
-  haft audit verify                   whether all changes and all calls on record are as they were written
+  haft audit list --server            changes of users and deleted spaces; for admins of the server
+  haft audit verify                   check that no recorded change or call was altered
 
-verify ends with 1 when something on record was changed, taken out or put in, and says where.
-Note the heads that it prints elsewhere: they show whether somebody wrote a whole new record.
-Without a login it looks at the data of this machine itself, whose server has to be stopped.";
+verify exits with 1 if an entry was changed, removed or added, and prints its position.
+Store the printed heads outside this server: they reveal a record that was rewritten as a whole.
+Without a login, verify reads the data directory of this machine. Stop its server first.";
 
 #[derive(Args)]
 pub(crate) struct AuditArgs {
@@ -25,21 +25,21 @@ pub(crate) struct AuditArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum AuditCommand {
-    /// List who changed what, the newest first
+    /// List changes with their author, newest first
     List {
-        /// Only changes of such things: tool, agent, provider, secret, space, member, token …
+        /// Only changes to this type of resource: tool, agent, provider, secret, space, member, token …
         #[arg(long, value_name = "WHAT")]
         what: Option<String>,
-        /// Only what this user did, by name or id; me for yourself
+        /// Only changes by this user, by name or id; me for yourself
         #[arg(long, value_name = "USER")]
         user: Option<String>,
-        /// Only what was done then or later, such as 2026-08-01T00:00:00Z
+        /// Only changes at this time or later, such as 2026-08-01T00:00:00Z
         #[arg(long, value_name = "TIME")]
         since: Option<String>,
-        /// What belongs to no space instead: users, and spaces that were deleted
+        /// Changes outside all spaces instead: users and deleted spaces
         #[arg(long)]
         server: bool,
     },
-    /// Say whether what is on record is as it was written
+    /// Check that no recorded change or call was altered
     Verify,
 }

@@ -1,4 +1,4 @@
-//! What `haft chat` takes.
+//! Arguments of `haft chat`.
 
 use std::path::PathBuf;
 
@@ -8,45 +8,45 @@ use super::ServerArgs;
 
 pub(super) const HELP: &str = "\
 Examples:
-  haft chat weather                       a prompt; /help there says what else can be done
-  haft chat weather 'Is it dry in Rome?'  one question, and its answer on standard output
-  git diff | haft chat reviewer           all of standard input is the question
+  haft chat weather                       an interactive prompt; /help lists its commands
+  haft chat weather 'Is it dry in Rome?'  one message; the response goes to standard output
+  git diff | haft chat reviewer           the message is read from standard input
   haft chat -m 'Hello'                    the default model, without an agent
-  haft chat --last                        go on with the last conversation
+  haft chat --last                        continue the last conversation
   haft chat --list
 
-Without --url, a token or a login, the agent works in this very process.
-The exit codes are those of haft call; 1 is also a last step that was not enough.";
+Without --url, a token or a login, the agent runs in this process.
+The exit codes are those of haft call. 1 also means that the agent reached its maximum number of steps.";
 
 #[derive(Args)]
 pub(crate) struct ChatArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
-    /// The agent's name or id; without one, the default model with no tools of its own
+    /// The agent's name or id [default: the default model, without tools]
     #[arg(value_name = "AGENT")]
     pub(crate) agent: Option<String>,
-    /// Ask this, and end with the answer; - reads it from standard input
+    /// Send this message, print the response and exit; - reads the message from standard input
     #[arg(value_name = "MESSAGE")]
     pub(crate) text: Option<String>,
-    /// The same, where no agent is named
+    /// MESSAGE as an option, for use without an agent
     #[arg(long, short, value_name = "MESSAGE", conflicts_with = "text")]
     pub(crate) message: Option<String>,
-    /// Go on with this conversation
+    /// Continue this conversation
     #[arg(long, value_name = "ID", conflicts_with = "last")]
     pub(crate) conversation: Option<String>,
-    /// Go on with the last conversation
+    /// Continue the last conversation
     #[arg(long)]
     pub(crate) last: bool,
     /// List conversations
     #[arg(long, conflicts_with_all = ["text", "message", "conversation", "last", "interactive"])]
     pub(crate) list: bool,
-    /// Tools beside those of the agent
+    /// Additional tools besides those of the agent
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
-    /// A picture to send along with the first message
+    /// An image to send with the first message
     #[arg(long, value_name = "FILE")]
     pub(crate) image: Vec<PathBuf>,
-    /// Take each line of standard input as a message, also where it is no terminal
+    /// Send each line of standard input as a message, even if it is not a terminal
     #[arg(long, short, conflicts_with_all = ["text", "message", "json"])]
     pub(crate) interactive: bool,
 }

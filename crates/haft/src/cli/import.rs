@@ -1,4 +1,4 @@
-//! What `haft import` takes.
+//! Arguments of `haft import`.
 
 use clap::{Args, Subcommand};
 
@@ -7,7 +7,7 @@ use super::ServerArgs;
 pub(super) const HELP: &str = "\
 Examples:
   haft import openapi petstore.yaml --name petstore --dry-run
-  haft import openapi petstore.yaml --name petstore --dry-run --exit-code    ends with 9 when anything differs
+  haft import openapi petstore.yaml --name petstore --dry-run --exit-code    exits with 9 if anything differs
   haft import openapi https://api.example.com/openapi.json --only getUser --only 'POST /users'
   haft import curl 'curl https://api.example.com/users/42 -H \"Authorization: Bearer …\"'
   pbpaste | haft import curl -
@@ -15,19 +15,19 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct ImportArgs {
-    /// Put before the name of each tool
+    /// Prefix of the name of each tool
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Only this one: a tool's name, an operationId, or METHOD /path; may be given several times
+    /// Only this operation: a tool's name, an operationId, or METHOD /path; may be given several times
     #[arg(long, global = true, value_name = "OPERATION")]
     pub(crate) only: Vec<String>,
-    /// Show what would come, and keep nothing
+    /// Show the tools without storing them
     #[arg(long, global = true)]
     pub(crate) dry_run: bool,
-    /// End with exit code 9 when anything differs
+    /// Exit with 9 if anything differs
     #[arg(long, global = true)]
     pub(crate) exit_code: bool,
-    /// Show unchanged tools, too
+    /// Also show unchanged tools
     #[arg(long, global = true)]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub(crate) enum ImportCommand {
     Openapi {
         /// A file, a URL, or - for standard input
         source: String,
-        /// Where the API is, whatever the document says
+        /// Base URL of the API; overrides that of the document
         #[arg(long, value_name = "URL")]
         base_url: Option<String>,
     },
@@ -55,11 +55,11 @@ pub(crate) enum ImportCommand {
     Postman {
         /// A file, or - for standard input
         file: String,
-        /// Where the API is, when the collection leaves it to an environment
+        /// Base URL of the API, if the collection takes it from an environment
         #[arg(long, value_name = "URL")]
         base_url: Option<String>,
     },
-    /// What a browser recorded, as a HAR file
+    /// A HAR file, as recorded by a browser
     Har {
         /// A file, or - for standard input
         file: String,

@@ -1,4 +1,4 @@
-//! What the commands about people take: login, logout, spaces, tokens, users, admin.
+//! Arguments of `haft login`, `logout`, `spaces`, `tokens`, `users` and `admin`.
 
 use clap::{Args, Subcommand};
 
@@ -6,13 +6,13 @@ use super::ServerArgs;
 
 pub(super) const LOGIN_HELP: &str = "\
 Examples:
-  haft login                          asks for all it needs; the server is http://127.0.0.1:7420
+  haft login                          log in to http://127.0.0.1:7420, with prompts for the credentials
   haft login https://haft.example.com --name ada
-  haft login --link 'http://127.0.0.1:7420/…'     the link that a first start prints
-  haft login https://haft.example.com < token     the token from standard input
+  haft login --link 'http://127.0.0.1:7420/…'     log in with the link that the first start prints
+  haft login https://haft.example.com < token     read the token from standard input
 
-The login is kept in $XDG_CONFIG_HOME/haft/login.toml, which only you can read.
-HAFT_URL and HAFT_TOKEN win over it.";
+  The login is stored in $XDG_CONFIG_HOME/haft/login.toml, which only you can read.
+  HAFT_URL and HAFT_TOKEN take precedence over it.";
 
 pub(super) const SPACES_HELP: &str = "\
 Examples:
@@ -21,7 +21,8 @@ Examples:
   haft spaces members research
   haft spaces add research ada editor         viewer < caller < editor < admin
   haft spaces remove research ada
-  haft spaces invitations                     your own; haft spaces accept research
+  haft spaces invitations                     your open invitations
+  haft spaces accept research
 
 A token belongs to one space: haft tokens create NAME --scope call --space research";
 
@@ -32,12 +33,12 @@ Examples:
   haft tokens create deploy --scope admin --space research --expires 2027-01-01T00:00:00Z
   haft tokens rm ID
 
-A new token is printed once, alone on standard output, and never again.";
+A new token is shown only once: it is the only text on standard output.";
 
 pub(super) const USERS_HELP: &str = "\
 Examples:
   haft users
-  haft users add ada                  asks for a password; none: ada comes in by tokens alone
+  haft users add ada                  prompts for a password; if it is empty, ada can only use tokens
   haft users add ada --admin < password";
 
 #[derive(Args)]
@@ -45,16 +46,16 @@ pub(crate) struct LoginArgs {
     /// The server [default: http://127.0.0.1:7420]
     #[arg(env = "HAFT_URL")]
     pub(crate) url: Option<String>,
-    /// Log in with a token, which is then kept
+    /// Log in with a token, which is stored
     #[arg(long, value_name = "TOKEN", conflicts_with_all = ["link", "name"])]
     pub(crate) token: Option<String>,
-    /// Log in with the one-time link of a first start
+    /// Log in with the one-time link that the first start prints
     #[arg(long, value_name = "LINK", conflicts_with = "name")]
     pub(crate) link: Option<String>,
-    /// Log in with a name and its password, which is asked for or read from standard input
+    /// Log in with a name and a password; the password is prompted for or read from standard input
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// The space to work in, by name or id; by default your own
+    /// The space to work in, by name or id [default: your personal space]
     #[arg(long, value_name = "SPACE", conflicts_with = "token")]
     pub(crate) space: Option<String>,
     /// Print JSON, for programs
@@ -79,9 +80,9 @@ pub(crate) struct SpacesArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum SpacesCommand {
-    /// Make a space; you are its admin
+    /// Create a space; you become its admin
     Create { name: String },
-    /// List who is in a space
+    /// List the members of a space
     Members {
         /// The space's name or id
         space: String,
@@ -104,11 +105,11 @@ pub(crate) enum SpacesCommand {
         space: String,
         /// The user's name or id
         user: String,
-        /// What they may do there
+        /// The role in the space
         #[arg(value_parser = ["viewer", "caller", "editor", "admin"])]
         role: String,
     },
-    /// Take a user out of a space
+    /// Remove a member from a space
     Remove {
         /// The space's name or id
         space: String,
@@ -127,23 +128,23 @@ pub(crate) struct TokensArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum TokensCommand {
-    /// Make a token and print it
+    /// Create a token and print it
     Create {
-        /// What you know it by
+        /// The name of the token
         name: String,
-        /// What it may do; never more than you
+        /// The rights of the token; never more than your own
         #[arg(long, value_parser = ["read", "call", "admin"])]
         scope: String,
-        /// The space it belongs to, by name or id; by default the one you are in
+        /// The space of the token, by name or id [default: the space you work in]
         #[arg(long, value_name = "SPACE")]
         space: Option<String>,
-        /// When it ends, such as 2027-01-01T00:00:00Z; by default never
+        /// Expiry time, such as 2027-01-01T00:00:00Z [default: never]
         #[arg(long, value_name = "TIME")]
         expires: Option<String>,
     },
-    /// End a token
+    /// Revoke a token
     Rm {
-        /// The token's id, as `haft tokens` shows it
+        /// The token's id; haft tokens lists the ids
         id: String,
     },
 }
@@ -158,10 +159,10 @@ pub(crate) struct UsersArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum UsersCommand {
-    /// Add a user; the password is asked for, or read from standard input
+    /// Add a user; the password is prompted for or read from standard input
     Add {
         name: String,
-        /// May run the server: add users, see all tokens
+        /// Make the user an admin of the server, who can add users and see all tokens
         #[arg(long)]
         admin: bool,
     },
@@ -169,6 +170,6 @@ pub(crate) enum UsersCommand {
 
 #[derive(Subcommand)]
 pub(crate) enum AdminCommand {
-    /// Give the admin of this machine's server a new way in, when the old one is lost
+    /// Print a one-time link that signs in the admin of this machine's server, if the credentials are lost
     Reset,
 }

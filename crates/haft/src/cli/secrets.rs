@@ -1,4 +1,4 @@
-//! What `haft secrets` takes. Values are never arguments: those stand in the shell's history.
+//! Arguments of `haft secrets`. Values are never arguments, since the shell stores those in its history.
 
 use clap::{Args, Subcommand};
 
@@ -6,16 +6,16 @@ use super::ServerArgs;
 
 pub(super) const HELP: &str = "\
 Examples:
-  haft secrets                        their names; values never come out
-  haft secrets set weather_key        asks for the value without showing it
-  haft secrets set tls_key < key.pem  all of standard input, without the last line break
-  haft secrets set github --me        your own, which tools know as secret://me/github
+  haft secrets                        list names; values are never shown
+  haft secrets set weather_key        prompts for the value without showing it
+  haft secrets set tls_key < key.pem  read the value from standard input, without the last line break
+  haft secrets set github --me        your personal secret, secret://me/github in tools
   haft secrets rm weather_key
-  haft secrets rotate-key             a new key for all secrets; stop the server first";
+  haft secrets rotate-key             encrypt all secrets with a new key; stop the server first";
 
 #[derive(Args)]
 pub(crate) struct SecretsArgs {
-    /// Your own secrets instead of those of the space
+    /// Your personal secrets instead of those of the space
     #[arg(long, global = true)]
     pub(crate) me: bool,
     #[command(flatten)]
@@ -26,9 +26,9 @@ pub(crate) struct SecretsArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum SecretsCommand {
-    /// Set a secret; the value is asked for, or read from standard input
+    /// Set a secret; the value is prompted for or read from standard input
     Set {
-        /// What tools know it by: secret://NAME
+        /// The secret's name; tools refer to it as secret://NAME
         name: String,
     },
     /// Delete a secret

@@ -1,4 +1,4 @@
-//! What the commands about tasks and approvals take.
+//! Arguments of `haft tasks` and `haft approvals`.
 
 use clap::{Args, Subcommand};
 
@@ -6,17 +6,17 @@ use super::ServerArgs;
 
 pub(super) const TASKS_HELP: &str = "\
 Examples:
-  haft tasks                          the newest first
+  haft tasks                          newest first
   haft tasks --status failed,unknown
-  haft tasks --dead                   those that were given up
-  haft tasks watch ID                 until it has ended, with its progress
+  haft tasks --dead                   tasks in the dead-letter list
+  haft tasks watch ID                 show the progress until the task ends
   haft tasks cancel ID
   haft tasks retry ID
   haft tasks resolve ID succeeded --data '{\"order\": 7}'";
 
 pub(super) const APPROVALS_HELP: &str = "\
 Examples:
-  haft approvals                      what waits for somebody to decide
+  haft approvals                      list calls that wait for a decision
   haft approvals show ID
   haft approvals approve ID
   haft approvals approve ID --args '{\"amount\": 90}' --note 'less will do'
@@ -26,13 +26,14 @@ Examples:
 pub(crate) struct TasksArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
-    /// Only those that stand so: queued, running, waiting, succeeded, failed, cancelled, unknown; several with commas
+    /// Only tasks with these statuses, separated by commas: queued, running, waiting, succeeded, failed,
+    /// cancelled, unknown
     #[arg(long, value_name = "STATUS")]
     pub(crate) status: Option<String>,
-    /// Only those of a tool, by its name or id
+    /// Only tasks of this tool, by name or id
     #[arg(long, value_name = "TOOL")]
     pub(crate) tool: Option<String>,
-    /// Only those that were given up
+    /// Only tasks in the dead-letter list
     #[arg(long)]
     pub(crate) dead: bool,
     #[command(subcommand)]
@@ -43,18 +44,18 @@ pub(crate) struct TasksArgs {
 pub(crate) enum TasksCommand {
     /// Show one task
     Show { id: String },
-    /// Follow a task until it has ended
+    /// Follow a task until it ends
     Watch { id: String },
-    /// End a task
+    /// Cancel a task
     Cancel { id: String },
-    /// Try a task once more
+    /// Retry a task
     Retry { id: String },
-    /// Say what became of a task of which nobody knows
+    /// Set the result of a task whose status is unknown
     Resolve {
         id: String,
         #[arg(value_parser = ["succeeded", "failed"])]
         status: String,
-        /// What the tool would have answered, as JSON
+        /// The result of the task, as JSON
         #[arg(long, value_name = "JSON")]
         data: Option<String>,
     },
@@ -70,23 +71,23 @@ pub(crate) struct ApprovalsArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum ApprovalsCommand {
-    /// Show one call that waits, with its arguments
+    /// Show one waiting call with its arguments
     Show { id: String },
-    /// Let a call go ahead
+    /// Approve a call
     Approve {
         id: String,
-        /// Other arguments than those that were asked about, as JSON
+        /// Replace the arguments of the call, as JSON
         #[arg(long, value_name = "JSON")]
         args: Option<String>,
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
-    /// Do not let a call go ahead
+    /// Deny a call
     Deny {
         id: String,
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
-    /// Print a link by which anyone can decide on a call, without signing in
+    /// Print a link that decides on a call; everyone with the link can use it without signing in
     Link { id: String },
 }

@@ -1,4 +1,4 @@
-//! Usage errors: in Chinese in the words of Haft, in English in those of clap.
+//! Usage errors: Chinese texts are Haft's, English texts are clap's.
 
 use std::error::Error as _;
 use std::io::Write as _;
@@ -7,12 +7,12 @@ use clap::error::{ContextKind, ErrorKind};
 use haft_core::{Locale, Message, Template};
 
 use crate::config::terminal_locale;
-use crate::{messages, refusal, show};
+use crate::{cli_error, messages, output};
 
-/// Parameters of a message, and the parts of a usage error that fill them in.
+/// The parameters of a message, each with the part of a clap error that provides its value.
 type Parameters = &'static [(&'static str, ContextKind)];
 
-/// The messages of the usual errors. Of two for one kind the first wins whose parameters the error has.
+/// The messages of usage errors. If a kind has two, the first whose parameters are all in the error is used.
 static MESSAGES: [(ErrorKind, &Template, Parameters); 8] = [
     (
         ErrorKind::MissingRequiredArgument,
@@ -48,24 +48,24 @@ static MESSAGES: [(ErrorKind, &Template, Parameters); 8] = [
     (ErrorKind::InvalidValue, &messages::MISSING_VALUE, &[("argument", ContextKind::InvalidArg)]),
 ];
 
-/// Ends the process with the help, or with the error in the language that the arguments or the terminal ask for.
+/// Prints the help or the error and ends the process. The language is that of `--lang` or of the terminal.
 pub(super) fn exit(error: &clap::Error) -> ! {
     let arguments = std::env::args_os().filter_map(|argument| argument.into_string().ok());
-    let locale = locale_among(arguments).unwrap_or_else(terminal_locale);
-    let Some(text) = rendered(error, locale).filter(|_| locale != Locale::En) else { error.exit() };
-    // Standard error may be closed.
-    let _ = writeln!(anstream::stderr(), "{}error:{:#} {text}", show::BAD, show::BAD);
+    let locale = find_locale(arguments).unwrap_or_else(terminal_locale);
+    let Some(text) = render(error, locale).filter(|_| locale != Locale::En) else { error.exit() };
+    // Ignored: standard error may be closed.
+    let _ = writeln!(anstream::stderr(), "{}error:{:#} {text}", output::BAD, output::BAD);
     std::process::exit(error.exit_code())
 }
 
-/// Renders the error. Returns `None` for help, versions and errors that only clap words.
-fn rendered(error: &clap::Error, locale: Locale) -> Option<String> {
+/// Renders the error. Returns `None` for help, versions and errors that have no message here.
+fn render(error: &clap::Error, locale: Locale) -> Option<String> {
     let part = |kind: ContextKind| error.get(kind).map(ToString::to_string).filter(|part| !part.is_empty());
     let filled = |template: &'static Template, parameters: Parameters| {
         let message = Message::new(template);
         parameters.iter().try_fold(message, |message, &(name, kind)| Some(message.with(name, part(kind)?)))
     };
-    let around = |template, message| Message::new(template).with_messages("message", vec![message]);
+    let wrap = |template, message| Message::new(template).with_messages("message", vec![message]);
     let (given, prior) = (part(ContextKind::InvalidArg), part(ContextKind::PriorArg));
     let mut message = if prior.is_some() && prior == given {
         filled(&messages::REPEATED, &[("argument", ContextKind::InvalidArg)])?
@@ -74,26 +74,26 @@ fn rendered(error: &clap::Error, locale: Locale) -> Option<String> {
         of_kind.find_map(|&(_, template, parameters)| filled(template, parameters))?
     };
     if let Some(source) = error.source() {
-        let reason = refusal::render_cause(source, locale);
-        message = around(&messages::WITH_REASON, message).with("reason", reason);
+        let reason = cli_error::render_cause(source, locale);
+        message = wrap(&messages::WITH_REASON, message).with("reason", reason);
     }
     if let Some(known) = part(ContextKind::ValidValue) {
-        message = around(&messages::WITH_VALUES, message).with("known", known);
+        message = wrap(&messages::WITH_VALUES, message).with("known", known);
     }
     let suggestions =
         [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
     if let Some(similar) = suggestions.into_iter().find_map(part) {
-        message = around(&messages::WITH_SIMILAR, message).with("similar", similar);
+        message = wrap(&messages::WITH_SIMILAR, message).with("similar", similar);
     }
     if let Some(usage) = part(ContextKind::Usage) {
         let usage = usage.trim_start().trim_start_matches("Usage:").trim().to_owned();
-        message = around(&messages::USAGE, message).with("usage", usage);
+        message = wrap(&messages::USAGE, message).with("usage", usage);
     }
     Some(message.render(locale))
 }
 
-/// Returns the language that `--lang` names. The arguments are not parsed, since they are wrong.
-fn locale_among(mut arguments: impl Iterator<Item = String>) -> Option<Locale> {
+/// Returns the language of the `--lang` argument. Searches the raw arguments, since they could not be parsed.
+fn find_locale(mut arguments: impl Iterator<Item = String>) -> Option<Locale> {
     while let Some(argument) = arguments.next() {
         let tag = match argument.strip_prefix("--lang") {
             Some("") => arguments.next(),
@@ -112,9 +112,9 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
-    fn rendered_for(arguments: &[&str], locale: Locale) -> Option<String> {
+    fn render_for(arguments: &[&str], locale: Locale) -> Option<String> {
         let arguments = ["haft"].iter().chain(arguments);
-        rendered(&Cli::definition().try_get_matches_from(arguments).expect_err("refused"), locale)
+        render(&Cli::definition().try_get_matches_from(arguments).expect_err("refused"), locale)
     }
 
     #[test]
@@ -134,15 +134,15 @@ mod tests {
             (&["call", "t", "--args", "1", "--args", "2"], "'--args <JSON>' 不能多次使用"),
         ] {
             let text =
-                rendered_for(arguments, Locale::Zh).unwrap_or_else(|| panic!("{arguments:?}: only by clap"));
+                render_for(arguments, Locale::Zh).unwrap_or_else(|| panic!("{arguments:?}: only by clap"));
             assert!(text.contains(expected), "{arguments:?}: {text}");
         }
-        assert_eq!(rendered_for(&["--help"], Locale::Zh), None);
+        assert_eq!(render_for(&["--help"], Locale::Zh), None);
     }
 
     #[test]
     fn language_is_found_among_arguments_that_are_wrong() {
-        let locale_of = |line: &str| locale_among(line.split(' ').map(str::to_owned));
+        let locale_of = |line: &str| find_locale(line.split(' ').map(str::to_owned));
         assert_eq!(locale_of("haft --nope --lang zh"), Some(Locale::Zh));
         assert_eq!(locale_of("haft --lang=zh_CN.UTF-8 --nope"), Some(Locale::Zh));
         assert_eq!(locale_of("haft --lang fr"), None);

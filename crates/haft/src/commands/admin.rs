@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use crate::cli::AdminCommand;
 use crate::config::Config;
-use crate::local;
+use crate::maintenance;
 
 pub(crate) async fn run(command: AdminCommand, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
     match command {
-        AdminCommand::Reset => local::reset_admin(&config).await,
+        AdminCommand::Reset => maintenance::reset_admin(&config).await,
     }
 }

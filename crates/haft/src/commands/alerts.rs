@@ -5,32 +5,32 @@ use std::process::ExitCode;
 use haft_core::Message;
 use serde_json::Value;
 
-use super::{empty, results, text};
+use super::{empty_lists, results, text};
 use crate::cli::{AlertsArgs, AlertsCommand};
+use crate::client::ApiClient;
 use crate::config::Config;
-use crate::door::Door;
 
 pub(crate) async fn run(args: AlertsArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
-    let door = Door::to_server(&args.server, &config)?;
+    let client = ApiClient::for_server(&args.server, &config)?;
     let json = args.server.json;
     match args.command {
-        None => super::list(&door, "/api/alerts?limit=200", json, &empty::NO_ALERTS, row).await,
-        Some(AlertsCommand::Show { id }) => super::show_record(&door, &path_of(&id), json).await,
+        None => super::list(&client, "/api/alerts?limit=200", json, &empty_lists::NO_ALERTS, row).await,
+        Some(AlertsCommand::Show { id }) => super::show_record(&client, &path_of(&id), json).await,
         Some(AlertsCommand::Rm { id }) => {
-            let answer = door.delete(&path_of(&id)).await?;
-            Ok(super::done(&answer, json, config.locale, |alert| {
-                Message::new(&results::ALERT_DELETED).with("name", title(alert))
+            let response = client.delete(&path_of(&id)).await?;
+            Ok(super::report_change(&response, json, config.locale, |alert| {
+                Message::new(&results::ALERT_DELETED).with("name", display_name(alert))
             }))
         }
     }
 }
 
 fn path_of(id: &str) -> String {
-    format!("/api/alerts/{}", super::encoded(id))
+    format!("/api/alerts/{}", super::path_segment(id))
 }
 
-fn title(alert: &Value) -> &str {
+fn display_name(alert: &Value) -> &str {
     alert["name"].as_str().unwrap_or_else(|| text(alert, "metric"))
 }
 
@@ -40,10 +40,10 @@ fn row(alert: &Value) -> [String; 5] {
         tool => format!(" of {tool}"),
     };
     [
-        title(alert).to_owned(),
+        display_name(alert).to_owned(),
         text(alert, "state").to_owned(),
         format!("{}{of} above {} for {} s", text(alert, "metric"), alert["above"], alert["forSeconds"]),
-        super::moment(alert, "since"),
+        super::format_time(alert, "since"),
         text(alert, "id").to_owned(),
     ]
 }

@@ -1,4 +1,4 @@
-//! `haft apply -f FILE|DIR|-` and `haft diff -f …`: makes a space what files say, or shows what would change.
+//! `haft apply -f FILE|DIR|-` and `haft diff -f …`: applies definitions to a space, or shows the differences.
 
 use std::process::ExitCode;
 
@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use super::{diff, text};
 use crate::cli::{ApplyArgs, DiffArgs};
+use crate::cli_error::failure;
+use crate::client::{ApiClient, ApiResponse};
 use crate::config::Config;
-use crate::definitions::{Definitions, NOUNS};
-use crate::door::{Answer, Door};
-use crate::refusal::failure;
-use crate::show::QUIET;
-use crate::{exit, messages, show};
+use crate::definitions::{Definitions, RESOURCE_TYPES};
+use crate::output::QUIET;
+use crate::{exit, messages, output};
 
-/// `haft diff` is a dry run that tells by its exit code whether anything differs.
+/// Runs `haft diff`: a dry run of `haft apply` whose exit code is [`exit::DIFFERS`] if anything differs.
 pub(crate) async fn diff(args: DiffArgs, config: Config) -> anyhow::Result<ExitCode> {
     let DiffArgs { files, prune, all, server } = args;
     run(ApplyArgs { files, dry_run: true, exit_code: true, prune, all, server }, config).await
@@ -23,75 +23,75 @@ pub(crate) async fn diff(args: DiffArgs, config: Config) -> anyhow::Result<ExitC
 pub(crate) async fn run(args: ApplyArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
     let definitions = Definitions::read(&args.files, config.locale)?;
-    if args.prune && !definitions.speak_of_tools() {
+    if args.prune && !definitions.has_tools() {
         return Err(failure(Message::new(&messages::PRUNES_ALL)));
     }
-    let door = Door::to_server(&args.server, &config)?;
+    let client = ApiClient::for_server(&args.server, &config)?;
     let mut body = definitions.to_fields();
     body.insert("dryRun".to_owned(), args.dry_run.into());
     body.insert("prune".to_owned(), args.prune.into());
-    let mut answer = door.post_large("/api/tools/import", &Value::Object(body)).await?;
-    let places = name_places(&mut answer, &definitions, config.locale);
-    if let Some(code) = super::failed(&answer, args.server.json) {
+    let mut response = client.post_large("/api/tools/import", &Value::Object(body)).await?;
+    let locations = name_files(&mut response, &definitions, config.locale);
+    if let Some(code) = super::report_failure(&response, args.server.json) {
         if !args.server.json {
-            for place in places {
-                anstream::eprintln!("  {QUIET}{}{QUIET:#}", show::plain(&place));
+            for location in locations {
+                anstream::eprintln!("  {QUIET}{}{QUIET:#}", output::sanitized(&location));
             }
         }
         return Ok(code);
     }
     if args.server.json {
-        show::line_out(&answer.data);
+        output::print_line(&response.data);
     } else {
-        report(&answer.data, &args, config.locale);
-        if let Some(count) = definitions.only_secrets() {
+        report(&response.data, &args, config.locale);
+        if let Some(count) = definitions.secret_count_if_only_secrets() {
             let message = Message::new(&messages::ONLY_SECRETS).with("sources", args.files.join(", "));
-            show::said(&message.with("count", count).render(config.locale));
+            output::print_status(&message.with("count", count).render(config.locale));
         }
     }
-    let differs = things(&answer.data).iter().any(|(_, thing)| text(thing, "change") != "unchanged");
+    let differs = entries(&response.data).iter().any(|(_, entry)| text(entry, "change") != "unchanged");
     Ok(if args.exit_code && differs { exit::DIFFERS.into() } else { ExitCode::SUCCESS })
 }
 
-/// Adds to each error the file that it is about, and gives the same in words.
-fn name_places(answer: &mut Answer, definitions: &Definitions, locale: Locale) -> Vec<String> {
-    let details = answer.error.as_mut().map(|failure| &mut failure.details);
+/// Adds the file to each validation error of the response. Returns the locations as messages.
+fn name_files(response: &mut ApiResponse, definitions: &Definitions, locale: Locale) -> Vec<String> {
+    let details = response.error.as_mut().map(|failure| &mut failure.details);
     let errors = details.and_then(|details| details.get_mut("errors")).and_then(Value::as_array_mut);
-    let mut places = Vec::new();
+    let mut locations = Vec::new();
     for error in errors.into_iter().flatten() {
         let path = text(error, "path").to_owned();
-        if let Some(place) = definitions.place_of(&path) {
-            error["file"] = place.into();
-            let message = Message::new(&messages::IS_IN).with("path", path).with("place", place);
-            places.push(message.render(locale));
+        if let Some(location) = definitions.location_of(&path) {
+            error["file"] = location.into();
+            let message = Message::new(&messages::IS_IN).with("path", path).with("place", location);
+            locations.push(message.render(locale));
         }
     }
-    places
+    locations
 }
 
-/// All things of a report, each with the word for it.
-fn things(data: &Value) -> Vec<(&'static str, &Value)> {
-    let of = |noun: &'static crate::definitions::Noun| {
-        data[noun.list].as_array().into_iter().flatten().map(|thing| (noun.word, thing))
+/// Returns all entries of a report, each with the name of its type.
+fn entries(data: &Value) -> Vec<(&'static str, &Value)> {
+    let of = |resource: &'static crate::definitions::ResourceType| {
+        data[resource.list].as_array().into_iter().flatten().map(|entry| (resource.word, entry))
     };
-    NOUNS.iter().flat_map(of).collect()
+    RESOURCE_TYPES.iter().flat_map(of).collect()
 }
 
 fn report(data: &Value, args: &ApplyArgs, locale: Locale) {
-    let all = things(data);
-    let is_shown = |thing: &Value| args.all || text(thing, "change") != "unchanged";
-    let shown: Vec<&(&str, &Value)> = all.iter().filter(|(_, thing)| is_shown(thing)).collect();
-    let width = shown.iter().map(|(_, thing)| text(thing, "name").chars().count()).max().unwrap_or(0);
-    for (noun, thing) in shown {
-        diff::show(thing, width, noun, args.dry_run);
+    let all = entries(data);
+    let is_listed = |entry: &Value| args.all || text(entry, "change") != "unchanged";
+    let listed: Vec<&(&str, &Value)> = all.iter().filter(|(_, entry)| is_listed(entry)).collect();
+    let width = listed.iter().map(|(_, entry)| text(entry, "name").chars().count()).max().unwrap_or(0);
+    for (resource, entry) in listed {
+        diff::show(entry, width, resource, args.dry_run);
     }
     let missing =
         [("missingSecrets", &messages::MISSING_SECRET), ("missingWebhooks", &messages::MISSING_WEBHOOK)];
     for (list, template) in missing {
         for name in data[list].as_array().into_iter().flatten().filter_map(Value::as_str) {
-            let message = Message::new(template).with("name", show::plain(name));
+            let message = Message::new(template).with("name", output::sanitized(name));
             anstream::eprintln!("{}", message.render(locale));
         }
     }
-    show::said(&diff::counts(all.iter().map(|(_, thing)| *thing), args.dry_run, locale));
+    output::print_status(&diff::counts(all.iter().map(|(_, entry)| *entry), args.dry_run, locale));
 }

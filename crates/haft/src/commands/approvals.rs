@@ -7,39 +7,46 @@ use serde_json::{Map, Value};
 
 use super::{results, text};
 use crate::cli::{ApprovalsArgs, ApprovalsCommand};
+use crate::cli_error::OrFail as _;
+use crate::client::ApiClient;
 use crate::config::Config;
-use crate::door::Door;
-use crate::refusal::OrFail as _;
-use crate::{messages, show};
+use crate::{messages, output};
 
 pub(crate) async fn run(args: ApprovalsArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
-    let door = Door::to_server(&args.server, &config)?;
+    let client = ApiClient::for_server(&args.server, &config)?;
     let json = args.server.json;
     match args.command {
-        None => super::list(&door, "/api/approvals?limit=200", json, &super::empty::NO_APPROVALS, row).await,
-        Some(ApprovalsCommand::Show { id }) => super::show_record(&door, &path_of(&id), json).await,
+        None => {
+            super::list(&client, "/api/approvals?limit=200", json, &super::empty_lists::NO_APPROVALS, row)
+                .await
+        }
+        Some(ApprovalsCommand::Show { id }) => super::show_record(&client, &path_of(&id), json).await,
         Some(ApprovalsCommand::Approve { id, args, note }) => {
             let arguments = args.map(|text| json::parse(text.as_bytes())).transpose();
             let arguments = arguments.or_fail(|| Message::new(&messages::NOT_JSON).with("what", "--args"))?;
-            decide(&door, &id, "approve", arguments, note, (json, config.locale)).await
+            decide(&client, &id, "approve", arguments, note, (json, config.locale)).await
         }
         Some(ApprovalsCommand::Link { id }) => {
-            let answer = door.post(&format!("{}/link", path_of(&id)), &Value::Object(Map::new())).await?;
-            if let Some(code) = super::failed(&answer, json) {
+            let response = client.post(&format!("{}/link", path_of(&id)), &Value::Object(Map::new())).await?;
+            if let Some(code) = super::report_failure(&response, json) {
                 return Ok(code);
             }
-            show::line_out(if json { answer.data.to_string() } else { text(&answer.data, "url").to_owned() });
+            output::print_line(if json {
+                response.data.to_string()
+            } else {
+                text(&response.data, "url").to_owned()
+            });
             Ok(ExitCode::SUCCESS)
         }
         Some(ApprovalsCommand::Deny { id, note }) => {
-            decide(&door, &id, "deny", None, note, (json, config.locale)).await
+            decide(&client, &id, "deny", None, note, (json, config.locale)).await
         }
     }
 }
 
 fn path_of(id: &str) -> String {
-    format!("/api/approvals/{}", super::encoded(id))
+    format!("/api/approvals/{}", super::path_segment(id))
 }
 
 fn row(approval: &Value) -> [String; 5] {
@@ -50,15 +57,15 @@ fn row(approval: &Value) -> [String; 5] {
     };
     [
         text(approval, "toolName").to_owned(),
-        show::line(&approval["arguments"].to_string(), 80),
+        output::first_line(&approval["arguments"].to_string(), 80),
         because,
-        format!("until {}", super::moment(approval, "expiresAt")),
+        format!("until {}", super::format_time(approval, "expiresAt")),
         text(approval, "id").to_owned(),
     ]
 }
 
 async fn decide(
-    door: &Door,
+    client: &ApiClient,
     id: &str,
     decision: &str,
     arguments: Option<Value>,
@@ -68,9 +75,9 @@ async fn decide(
     let given = [("arguments", arguments), ("note", note.map(Value::from))];
     let mut body = Map::from_iter([("decision".to_owned(), decision.into())]);
     body.extend(given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-    let answer = door.post(&path_of(id), &Value::Object(body)).await?;
-    Ok(super::done(&answer, json, locale, |task| match decision {
-        "approve" => super::of_tool(&results::CALL_APPROVED)(task).with("id", id),
-        _ => super::of_tool(&results::CALL_DENIED)(task),
+    let response = client.post(&path_of(id), &Value::Object(body)).await?;
+    Ok(super::report_change(&response, json, locale, |task| match decision {
+        "approve" => super::message_with_tool(&results::CALL_APPROVED)(task).with("id", id),
+        _ => super::message_with_tool(&results::CALL_DENIED)(task),
     }))
 }

@@ -9,73 +9,73 @@ use serde_json::{Map, Value};
 
 use super::{results, tasks};
 use crate::cli::CallArgs;
+use crate::cli_error::{OrFail as _, failure, render_error};
+use crate::client::{ApiClient, ApiResponse, LocalData};
 use crate::config::Config;
 use crate::definitions::without_server_fields;
-use crate::door::{Answer, Data, Door};
-use crate::refusal::{OrFail as _, failure, words};
-use crate::{exit, messages, show};
+use crate::{exit, messages, output};
 
 pub(crate) async fn run(args: CallArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
-    let args = without_name(args);
+    let args = name_as_argument(args);
     let locale = config.locale;
     let arguments = match arguments(&args) {
         Ok(arguments) => arguments,
         Err(error) => {
-            anstream::eprintln!("{}error:{:#} {}", show::BAD, show::BAD, words(&error, locale));
-            return Ok(exit::code(haft_core::ErrorKind::Validation).into());
+            anstream::eprintln!("{}error:{:#} {}", output::BAD, output::BAD, render_error(&error, locale));
+            return Ok(exit::of_kind(haft_core::ErrorKind::Validation).into());
         }
     };
     let body = serde_json::json!({"arguments": arguments, "options": options(&args)});
-    let (door, name) = match &args.file {
+    let (client, name) = match &args.file {
         Some(path) => {
-            let door = Door::here(config, Data::None).await?;
-            match define(&door, path, args.name.as_deref()).await? {
-                Ok(name) => (door, name),
-                Err(refused) => return Ok(told(&refused, args.server.json)),
+            let client = ApiClient::in_process(config, LocalData::Empty).await?;
+            match create_tools(&client, path, args.name.as_deref()).await? {
+                Ok(name) => (client, name),
+                Err(refused) => return Ok(print_failure(&refused, args.server.json)),
             }
         }
-        None => (Door::open(&args.server, config).await?, args.name.clone().unwrap_or_default()),
+        None => (ApiClient::open(&args.server, config).await?, args.name.clone().unwrap_or_default()),
     };
-    let answer = door.post(&format!("/api/tools/{}/execute", super::encoded(&name)), &body).await?;
-    if answer.error.is_some() {
-        return Ok(told(&answer, args.server.json));
+    let response = client.post(&format!("/api/tools/{}/execute", super::path_segment(&name)), &body).await?;
+    if response.error.is_some() {
+        return Ok(print_failure(&response, args.server.json));
     }
-    if let Some(task) = answer.data["taskId"].as_str() {
+    if let Some(task) = response.data["taskId"].as_str() {
         if !args.server.json {
-            show::said(&Message::new(&results::CALL_IS_TASK).with("id", task).render(locale));
+            output::print_status(&Message::new(&results::CALL_IS_TASK).with("id", task).render(locale));
         }
-        return tasks::watch(&door, task, args.server.json).await;
+        return tasks::watch(&client, task, args.server.json).await;
     }
     if args.server.json {
-        show::line_out(&answer.data);
+        output::print_line(&response.data);
     } else {
-        show::line_out(show::json(&answer.data["data"]));
-        let is_cached = answer.data["cached"] == true;
+        output::print_line(output::format_json(&response.data["data"]));
+        let is_cached = response.data["cached"] == true;
         let template = if is_cached { &results::CALL_TOOK_CACHED } else { &results::CALL_TOOK };
-        let message = Message::new(template).with("time", &answer.data["executionTime"]);
-        show::said(&message.with("attempts", &answer.data["attempts"]).render(locale));
+        let message = Message::new(template).with("time", &response.data["executionTime"]);
+        output::print_status(&message.with("attempts", &response.data["attempts"]).render(locale));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows a failure, and gives the code to end with.
-fn told(answer: &Answer, json: bool) -> ExitCode {
-    let Some(failure) = &answer.error else { return ExitCode::SUCCESS };
-    if json && answer.data.is_null() {
-        // Whoever was refused before the tool was looked for has no result to show.
-        show::line_out(serde_json::json!({"success": false,
-            "error": {"kind": failure.kind, "message": answer.message, "details": failure.details}}));
+/// Prints a failure and returns the exit code.
+fn print_failure(response: &ApiResponse, json: bool) -> ExitCode {
+    let Some(failure) = &response.error else { return ExitCode::SUCCESS };
+    if json && response.data.is_null() {
+        // A request that is refused before the call starts has no result: the error is printed as one.
+        output::print_line(serde_json::json!({"success": false,
+            "error": {"kind": failure.kind, "message": response.message, "details": failure.details}}));
     } else if json {
-        show::line_out(&answer.data);
+        output::print_line(&response.data);
     } else {
-        show::failure(answer, failure);
+        output::print_failure(response, failure);
     }
-    exit::code(failure.kind).into()
+    exit::of_kind(failure.kind).into()
 }
 
-/// A file that holds one tool needs no name: what looks like an argument is one.
-fn without_name(mut args: CallArgs) -> CallArgs {
+/// Moves `name` to the arguments if it looks like one. With `--file` the name of the tool is optional.
+fn name_as_argument(mut args: CallArgs) -> CallArgs {
     let is_argument = |word: &String| word.contains('=') || word == "-";
     if args.file.is_some()
         && args.args.is_none()
@@ -86,25 +86,31 @@ fn without_name(mut args: CallArgs) -> CallArgs {
     args
 }
 
-/// Makes the tools of a file callable in this process, and gives the name of the one to call.
-async fn define(door: &Door, path: &Path, name: Option<&str>) -> anyhow::Result<Result<String, Answer>> {
-    let shown = path.display();
-    let text = std::fs::read(path).or_fail(|| Message::new(&messages::CANNOT_READ).with("path", &shown))?;
-    let definition = json::parse(&text).or_fail(|| Message::new(&messages::NOT_JSON).with("what", &shown))?;
+/// Creates the tools of a file in this process and returns the name of the one to call.
+async fn create_tools(
+    client: &ApiClient,
+    path: &Path,
+    name: Option<&str>,
+) -> anyhow::Result<Result<String, ApiResponse>> {
+    let displayed_path = path.display();
+    let text =
+        std::fs::read(path).or_fail(|| Message::new(&messages::CANNOT_READ).with("path", &displayed_path))?;
+    let definition =
+        json::parse(&text).or_fail(|| Message::new(&messages::NOT_JSON).with("what", &displayed_path))?;
     let definitions = if let Value::Array(definitions) = definition { definitions } else { vec![definition] };
     let mut names = Vec::new();
     for definition in &definitions {
-        // The one that is called is all that has to be right.
+        // Other tools are skipped, so that their mistakes do not matter.
         let own = definition.get("name").and_then(Value::as_str);
         if definitions.len() > 1 && name.is_some() && own != name {
             names.extend(own.map(str::to_owned));
             continue;
         }
-        let answer = door.post("/api/tools", &without_server_fields(definition)).await?;
-        if answer.error.is_some() {
-            return Ok(Err(answer));
+        let response = client.post("/api/tools", &without_server_fields(definition)).await?;
+        if response.error.is_some() {
+            return Ok(Err(response));
         }
-        let id = answer.data["name"].as_str().unwrap_or_default().to_owned();
+        let id = response.data["name"].as_str().unwrap_or_default().to_owned();
         if name.is_none_or(|name| name == id) && (name.is_some() || definitions.len() == 1) {
             return Ok(Ok(id));
         }
@@ -113,13 +119,17 @@ async fn define(door: &Door, path: &Path, name: Option<&str>) -> anyhow::Result<
     match name {
         Some(name) => Err(failure(
             Message::new(&messages::NO_SUCH_TOOL)
-                .with("path", shown)
+                .with("path", displayed_path)
                 .with("name", name)
                 .with("known", names.join(", ")),
         )),
-        None if names.is_empty() => Err(failure(Message::new(&messages::HOLDS_NO_TOOL).with("path", shown))),
+        None if names.is_empty() => {
+            Err(failure(Message::new(&messages::HOLDS_NO_TOOL).with("path", displayed_path)))
+        }
         None => Err(failure(
-            Message::new(&messages::SEVERAL_TOOLS).with("path", shown).with("known", names.join(", ")),
+            Message::new(&messages::SEVERAL_TOOLS)
+                .with("path", displayed_path)
+                .with("known", names.join(", ")),
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! `haft export [DIR]`: definitions as files, for Git.
+//! `haft export [DIR]`: writes definitions to files, for Git.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,32 +9,32 @@ use serde_json::{Map, Value, json};
 
 use super::text;
 use crate::cli::ExportArgs;
+use crate::cli_error::{OrFail as _, failure};
+use crate::client::ApiClient;
 use crate::config::Config;
-use crate::definitions::{NOUNS, SECRETS, file_name, in_directory, tidy};
-use crate::door::Door;
-use crate::refusal::{OrFail as _, failure};
-use crate::{messages, show};
+use crate::definitions::{RESOURCE_TYPES, SECRETS, file_name, files_in, tidy};
+use crate::{messages, output};
 
 /// The file with the names of secrets.
 const SECRETS_FILE: &str = "secrets.json";
 
 pub(crate) async fn run(args: ExportArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
-    let door = Door::to_server(&args.server, &config)?;
-    let answer = door.get("/api/tools/export?format=json").await?;
-    if let Some(code) = super::failed(&answer, args.server.json) {
+    let client = ApiClient::for_server(&args.server, &config)?;
+    let response = client.get("/api/tools/export?format=json").await?;
+    if let Some(code) = super::report_failure(&response, args.server.json) {
         return Ok(code);
     }
-    for note in answer.data["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        show::said(note);
+    for note in response.data["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        output::print_status(note);
     }
-    let lists = NOUNS.map(|noun| (noun.list, definitions(&answer.data[noun.list])));
-    let secrets = &answer.data[SECRETS];
+    let lists = RESOURCE_TYPES.map(|resource| (resource.list, definitions(&response.data[resource.list])));
+    let secrets = &response.data[SECRETS];
     let Some(directory) = &args.dir else {
         let mut document: Map<String, Value> =
             lists.into_iter().map(|(name, list)| (name.to_owned(), Value::Array(list))).collect();
         document.insert(SECRETS.to_owned(), secrets.clone());
-        show::line_out(serde_json::to_string_pretty(&document)?);
+        output::print_line(serde_json::to_string_pretty(&document)?);
         return Ok(ExitCode::SUCCESS);
     };
     let mut changes = Vec::new();
@@ -50,49 +50,49 @@ pub(crate) async fn run(args: ExportArgs, config: Config) -> anyhow::Result<Exit
     }
     report(&changes, args.server.json, config.locale);
     if !args.server.json && secrets.as_array().is_some_and(|names| !names.is_empty()) {
-        show::said(&door.words(&messages::SECRETS_NOT_EXPORTED));
+        output::print_status(&client.render(&messages::SECRETS_NOT_EXPORTED));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// By name, and each in its own order.
+/// Returns the definitions of a list, formatted and sorted by name.
 fn definitions(list: &Value) -> Vec<Value> {
     let mut definitions: Vec<Value> = list.as_array().into_iter().flatten().map(tidy).collect();
-    definitions.sort_by(|one, other| title(one).cmp(title(other)));
+    definitions.sort_by(|one, other| display_name(one).cmp(display_name(other)));
     definitions
 }
 
-/// The name of a thing; of an alert without one, what it measures.
-fn title(definition: &Value) -> &str {
+/// Returns the name of a definition, or the metric of an alert without a name.
+fn display_name(definition: &Value) -> &str {
     definition["name"].as_str().unwrap_or_else(|| text(definition, "metric"))
 }
 
-/// What happened to one file.
+/// The change of one file.
 struct Change {
     path: PathBuf,
     change: &'static str,
 }
 
-/// Makes a folder hold these definitions. What is the same is not touched.
+/// Writes definitions to a folder. Does not touch unchanged files.
 fn write(folder: &Path, definitions: &[Value], prune: bool, changes: &mut Vec<Change>) -> anyhow::Result<()> {
-    let mut wanted = BTreeMap::new();
+    let mut expected = BTreeMap::new();
     for definition in definitions {
-        let mut path = folder.join(file_name(title(definition)));
+        let mut path = folder.join(file_name(display_name(definition)));
         let mut number = 1;
         // Alerts may share a name.
-        while wanted.contains_key(&path) {
+        while expected.contains_key(&path) {
             number += 1;
-            path = folder.join(file_name(&format!("{} {number}", title(definition))));
+            path = folder.join(file_name(&format!("{} {number}", display_name(definition))));
         }
-        wanted.insert(path, serde_json::to_string_pretty(definition)? + "\n");
+        expected.insert(path, serde_json::to_string_pretty(definition)? + "\n");
     }
-    if wanted.is_empty() && !folder.exists() {
+    if expected.is_empty() && !folder.exists() {
         return Ok(());
     }
     std::fs::create_dir_all(folder)
         .or_fail(|| Message::new(&messages::CANNOT_MAKE).with("path", folder.display()))?;
-    for path in in_directory(folder, &["json"])? {
-        if wanted.contains_key(&path) {
+    for path in files_in(folder, &["json"])? {
+        if expected.contains_key(&path) {
             continue;
         }
         if prune {
@@ -101,13 +101,13 @@ fn write(folder: &Path, definitions: &[Value], prune: bool, changes: &mut Vec<Ch
         }
         changes.push(Change { path, change: if prune { "deleted" } else { "gone" } });
     }
-    for (path, content) in wanted {
+    for (path, content) in expected {
         changes.push(write_file(path, &content)?);
     }
     Ok(())
 }
 
-/// Writes a file, unless it has this content.
+/// Writes a file unless it has this content already.
 fn write_file(path: PathBuf, content: &str) -> anyhow::Result<Change> {
     let change = match std::fs::read(&path) {
         Ok(before) if before == content.as_bytes() => "unchanged",
@@ -131,16 +131,16 @@ fn write_file(path: PathBuf, content: &str) -> anyhow::Result<Change> {
 fn report(changes: &[Change], json: bool, locale: Locale) {
     if json {
         let file = |change: &Change| json!({"file": change.path.to_string_lossy(), "change": change.change});
-        show::line_out(changes.iter().map(file).collect::<Value>());
+        output::print_line(changes.iter().map(file).collect::<Value>());
         return;
     }
     let row = |change: &Change| [change.path.display().to_string(), change.change.to_owned()];
-    show::table(changes.iter().filter(|change| change.change != "unchanged").map(row).collect());
-    let count = |wanted: &str| changes.iter().filter(|change| change.change == wanted).count();
+    output::print_table(changes.iter().filter(|change| change.change != "unchanged").map(row).collect());
+    let count = |expected: &str| changes.iter().filter(|change| change.change == expected).count();
     let (created, updated, unchanged) = (count("created"), count("updated"), count("unchanged"));
     let message = Message::new(&messages::FILES_WRITTEN).with("created", created).with("updated", updated);
-    show::said(&message.with("unchanged", unchanged).render(locale));
+    output::print_status(&message.with("unchanged", unchanged).render(locale));
     if count("gone") > 0 {
-        show::said(&Message::new(&messages::FILES_GONE).render(locale));
+        output::print_status(&Message::new(&messages::FILES_GONE).render(locale));
     }
 }

@@ -8,56 +8,60 @@ use tokio::time::{Duration, timeout};
 
 use super::results;
 use crate::cli::LogoutArgs;
+use crate::client::ApiClient;
 use crate::config::Config;
-use crate::door::Door;
 use crate::login::{self, Login};
-use crate::show;
+use crate::output;
 
-/// A server that is away must not keep anybody logged in.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of the request that revokes the token, so that an unreachable server does not prevent a logout.
+const REVOKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What became of the token of a login.
-pub(super) enum Fate {
-    Ended,
-    /// It was not made by a login, and may be used elsewhere.
-    NotOurs,
-    /// The server could not be told.
-    Alive,
+/// The state of a login's token after the logout.
+pub(super) enum TokenState {
+    Revoked,
+    /// The token was given to `haft login`, so it is not revoked and may be used elsewhere.
+    NotIssuedByLogin,
+    /// The token could not be revoked.
+    StillValid,
 }
 
 pub(crate) async fn run(args: LogoutArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
     let path = login::path(&config)?;
-    // A login that cannot be read is removed all the same.
+    // An unreadable login is removed, too.
     let stored = Login::stored(&config).ok().flatten();
     let Some(login) = stored else {
         let removed = login::remove(path)?;
         let template = if removed { &results::LOGGED_OUT } else { &results::NOT_LOGGED_IN };
-        return Ok(told((args.json, config.locale), None, removed, &Message::new(template)));
+        return Ok(report((args.json, config.locale), None, removed, &Message::new(template)));
     };
-    let fate = end_token(&login, &config).await;
+    let token = revoke_token(&login, &config).await;
     login::remove(path)?;
     let url = &login.url;
-    let (ended, message) = match fate {
-        Fate::Ended => (true, Message::new(&results::LOGGED_OUT_OF)),
-        Fate::NotOurs => (false, Message::new(&results::TOKEN_STAYS)),
-        Fate::Alive => {
+    let (revoked, message) = match token {
+        TokenState::Revoked => (true, Message::new(&results::LOGGED_OUT_OF)),
+        TokenState::NotIssuedByLogin => (false, Message::new(&results::TOKEN_STAYS)),
+        TokenState::StillValid => {
             let id = login.token_id.as_deref().unwrap_or_default();
             (false, Message::new(&results::TOKEN_NOT_ENDED).with("id", id))
         }
     };
-    Ok(told((args.json, config.locale), Some(url.as_str()), ended, &message.with("url", url)))
+    Ok(report((args.json, config.locale), Some(url.as_str()), revoked, &message.with("url", url)))
 }
 
-/// Ends the token that a login made.
-pub(super) async fn end_token(login: &Login, config: &Config) -> Fate {
-    let Some(id) = &login.token_id else { return Fate::NotOurs };
-    let Ok(door) = Door::with_token(&login.url, login.token.clone(), config) else { return Fate::Alive };
-    let path = format!("/api/tokens/{}", super::encoded(id));
-    match timeout(PATIENCE, door.delete(&path)).await {
-        // Whoever is not known there any more has no token to end.
-        Ok(Ok(answer)) if answer.error.as_ref().is_none_or(|failure| is_gone(failure.kind)) => Fate::Ended,
-        Ok(Ok(_) | Err(_)) | Err(_) => Fate::Alive,
+/// Revokes the token that `haft login` created.
+pub(super) async fn revoke_token(login: &Login, config: &Config) -> TokenState {
+    let Some(id) = &login.token_id else { return TokenState::NotIssuedByLogin };
+    let Ok(client) = ApiClient::with_token(&login.url, login.token.clone(), config) else {
+        return TokenState::StillValid;
+    };
+    let path = format!("/api/tokens/{}", super::path_segment(id));
+    match timeout(REVOKE_TIMEOUT, client.delete(&path)).await {
+        // `NotFound` and `Unauthorized` mean that the token is already invalid.
+        Ok(Ok(response)) if response.error.as_ref().is_none_or(|failure| is_gone(failure.kind)) => {
+            TokenState::Revoked
+        }
+        Ok(Ok(_) | Err(_)) | Err(_) => TokenState::StillValid,
     }
 }
 
@@ -65,11 +69,11 @@ fn is_gone(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::NotFound | ErrorKind::Unauthorized)
 }
 
-fn told((json, locale): (bool, Locale), url: Option<&str>, ended: bool, message: &Message) -> ExitCode {
+fn report((json, locale): (bool, Locale), url: Option<&str>, revoked: bool, message: &Message) -> ExitCode {
     if json {
-        show::line_out(json!({"url": url, "tokenEnded": ended}));
+        output::print_line(json!({"url": url, "tokenEnded": revoked}));
     } else {
-        show::said(&message.render(locale));
+        output::print_status(&message.render(locale));
     }
     ExitCode::SUCCESS
 }

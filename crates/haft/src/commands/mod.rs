@@ -1,4 +1,4 @@
-//! The commands, one file each, and what they share.
+//! The commands, one file each, with their shared helpers.
 
 pub(crate) mod admin;
 pub(crate) mod agents;
@@ -10,9 +10,8 @@ pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod chat;
 pub(crate) mod completions;
-mod create;
 mod diff;
-mod empty;
+mod empty_lists;
 pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod import;
@@ -20,6 +19,7 @@ pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod open;
 pub(crate) mod providers;
+mod request_bodies;
 mod results;
 pub(crate) mod secrets;
 pub(crate) mod serve;
@@ -37,131 +37,139 @@ use std::process::ExitCode;
 use haft_core::{Locale, Message, Template};
 use serde_json::Value;
 
-use crate::door::{Answer, Door};
-use crate::{exit, log, show};
+use crate::client::{ApiClient, ApiResponse};
+use crate::{exit, log, output};
 
-/// What a command logs is for who typed it.
+/// Starts the log of a command on standard error.
 fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
     log::log_of_command(filter)
 }
 
-/// Shows a failure, if it is one, and gives the code to end with.
-fn failed(answer: &Answer, json: bool) -> Option<ExitCode> {
-    let failure = answer.error.as_ref()?;
+/// Prints the failure of a response and returns the exit code. Returns `None` if the response is a success.
+fn report_failure(response: &ApiResponse, json: bool) -> Option<ExitCode> {
+    let failure = response.error.as_ref()?;
     if json {
-        let error =
-            serde_json::json!({"kind": failure.kind, "message": answer.message, "details": failure.details});
-        show::line_out(serde_json::json!({"success": false, "error": error}));
+        let error = serde_json::json!({"kind": failure.kind, "message": response.message, "details": failure.details});
+        output::print_line(serde_json::json!({"success": false, "error": error}));
     } else {
-        show::failure(answer, failure);
+        output::print_failure(response, failure);
     }
-    Some(exit::code(failure.kind).into())
+    Some(exit::of_kind(failure.kind).into())
 }
 
-/// Ends a command that changed something: a failure, the data for programs, or a sentence for people.
-fn done(answer: &Answer, json: bool, locale: Locale, sentence: impl FnOnce(&Value) -> Message) -> ExitCode {
-    if let Some(code) = failed(answer, json) {
+/// Prints the result of a change: the failure, the data as JSON, or a sentence. Returns the exit code.
+fn report_change(
+    response: &ApiResponse,
+    json: bool,
+    locale: Locale,
+    sentence: impl FnOnce(&Value) -> Message,
+) -> ExitCode {
+    if let Some(code) = report_failure(response, json) {
         return code;
     }
     if json {
-        show::line_out(&answer.data);
+        output::print_line(&response.data);
     } else {
-        show::said(&sentence(&answer.data).render(locale));
+        output::print_status(&sentence(&response.data).render(locale));
     }
     ExitCode::SUCCESS
 }
 
-/// A sentence about the thing in an answer, by its name.
-fn named(template: &'static Template) -> impl FnOnce(&Value) -> Message {
+/// Returns a function that creates a message with the `name` of the response data.
+fn message_with_name(template: &'static Template) -> impl FnOnce(&Value) -> Message {
     move |thing: &Value| Message::new(template).with("name", text(thing, "name"))
 }
 
-/// The same by the name of its tool.
-fn of_tool(template: &'static Template) -> impl FnOnce(&Value) -> Message {
+/// Returns a function that creates a message with the `toolName` of the response data.
+fn message_with_tool(template: &'static Template) -> impl FnOnce(&Value) -> Message {
     move |task: &Value| Message::new(template).with("tool", text(task, "toolName"))
 }
 
-/// All items of a list, page by page; or the code to end with, when a failure was shown.
-async fn items(door: &Door, path: &str, json: bool) -> anyhow::Result<Result<Vec<Value>, ExitCode>> {
-    items_up_to(door, path, usize::MAX, json).await
+/// Fetches all pages of a list. Returns the exit code if a failure was printed.
+async fn fetch_items(
+    client: &ApiClient,
+    path: &str,
+    json: bool,
+) -> anyhow::Result<Result<Vec<Value>, ExitCode>> {
+    fetch_items_up_to(client, path, usize::MAX, json).await
 }
 
-/// The same for the first items alone.
-async fn items_up_to(
-    door: &Door,
+/// Fetches the first `limit` items of a list. Returns the exit code if a failure was printed.
+async fn fetch_items_up_to(
+    client: &ApiClient,
     path: &str,
-    most: usize,
+    limit: usize,
     json: bool,
 ) -> anyhow::Result<Result<Vec<Value>, ExitCode>> {
     let mut items = Vec::new();
     let mut next = path.to_owned();
     loop {
-        let mut answer = door.get(&next).await?;
-        if let Some(code) = failed(&answer, json) {
+        let mut response = client.get(&next).await?;
+        if let Some(code) = report_failure(&response, json) {
             return Ok(Err(code));
         }
-        if let Some(Value::Array(page)) = answer.data.get_mut("items").map(Value::take) {
+        if let Some(Value::Array(page)) = response.data.get_mut("items").map(Value::take) {
             items.extend(page);
         }
-        let next_cursor = answer.data.get("nextCursor").and_then(Value::as_str);
-        let Some(cursor) = next_cursor.filter(|_| items.len() < most) else {
-            items.truncate(most);
+        let next_cursor = response.data.get("nextCursor").and_then(Value::as_str);
+        let Some(cursor) = next_cursor.filter(|_| items.len() < limit) else {
+            items.truncate(limit);
             return Ok(Ok(items));
         };
         let mark = if path.contains('?') { '&' } else { '?' };
-        next = format!("{path}{mark}cursor={}", encoded(cursor));
+        next = format!("{path}{mark}cursor={}", path_segment(cursor));
     }
 }
 
-/// Shows a whole list: as JSON, or each item as a row.
+/// Fetches a list and prints it as JSON or as a table.
 async fn list<const N: usize>(
-    door: &Door,
+    client: &ApiClient,
     path: &str,
     json: bool,
     empty: &'static Template,
     row: impl Fn(&Value) -> [String; N],
 ) -> anyhow::Result<ExitCode> {
-    let items = match items(door, path, json).await? {
+    let items = match fetch_items(client, path, json).await? {
         Ok(items) => items,
         Err(code) => return Ok(code),
     };
-    show_list(door, items, json, empty, row);
+    show_list(client, items, json, empty, row);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows items: as JSON, or each as a row. To people it says when there is none.
+/// Prints items as JSON or as a table. Without `json`, prints the message `empty` for an empty list.
 fn show_list<const N: usize>(
-    door: &Door,
+    client: &ApiClient,
     items: Vec<Value>,
     json: bool,
     empty: &'static Template,
     row: impl Fn(&Value) -> [String; N],
 ) {
     if json {
-        show::line_out(Value::Array(items));
+        output::print_line(Value::Array(items));
     } else if items.is_empty() {
-        show::said(&door.words(empty));
+        output::print_status(&client.render(empty));
     } else {
-        show::table(items.iter().map(row).collect());
+        output::print_table(items.iter().map(row).collect());
     }
 }
 
-/// Shows one thing: as JSON, or field by field.
-async fn show_record(door: &Door, path: &str, json: bool) -> anyhow::Result<ExitCode> {
-    let answer = door.get(path).await?;
-    if let Some(code) = failed(&answer, json) {
+/// Fetches one resource and prints it as JSON or field by field.
+async fn show_record(client: &ApiClient, path: &str, json: bool) -> anyhow::Result<ExitCode> {
+    let response = client.get(path).await?;
+    if let Some(code) = report_failure(&response, json) {
         return Ok(code);
     }
     if json {
-        show::line_out(&answer.data);
+        output::print_line(&response.data);
     } else {
-        show::record(&answer.data);
+        output::print_record(&response.data);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// A number of milliseconds as people read it.
-fn duration(milliseconds: &Value) -> String {
+/// Formats a number of milliseconds, such as `245 ms` or `1.2 s`.
+fn format_duration(milliseconds: &Value) -> String {
     match milliseconds.as_f64() {
         None => String::new(),
         Some(time) if time < 10.0 => format!("{time:.1} ms"),
@@ -170,18 +178,18 @@ fn duration(milliseconds: &Value) -> String {
     }
 }
 
-/// A field that is a text; nothing when it is not.
+/// Returns a text field, or an empty text if the field is missing or not a text.
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
-/// A moment to the minute, as `2026-08-01 09:30`.
-fn moment(value: &Value, field: &str) -> String {
+/// Formats a timestamp field to the minute, such as `2026-08-01 09:30`.
+fn format_time(value: &Value, field: &str) -> String {
     text(value, field).chars().take(16).map(|letter| if letter == 'T' { ' ' } else { letter }).collect()
 }
 
-/// A name as one segment of a path.
-fn encoded(name: &str) -> String {
+/// Percent-encodes a name as one segment of a URL path.
+fn path_segment(name: &str) -> String {
     let mut segment = String::new();
     for byte in name.bytes() {
         match byte {

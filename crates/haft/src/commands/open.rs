@@ -1,25 +1,25 @@
-//! `haft open [PAGE]`: the web console of the server, in a browser.
+//! `haft open [PAGE]`: opens the web console of the server in a browser.
 
 use std::io::IsTerminal as _;
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::cli::OpenArgs;
+use crate::client::ApiClient;
 use crate::config::Config;
-use crate::door::Door;
-use crate::show;
+use crate::output;
 
-/// Programs that open an address, the first that is there.
+/// Programs that open a URL. The first one that is installed is used.
 const OPENERS: [&str; 3] = ["xdg-open", "open", "wslview"];
 
 pub(crate) fn run(args: OpenArgs, config: Config) -> anyhow::Result<ExitCode> {
-    let base = Door::url_of(&args.server, &config)?;
+    let base = ApiClient::server_url(&args.server, &config)?;
     let page = args.page.as_deref().unwrap_or_default().trim_matches('/');
-    let segments: Vec<String> = page.split('/').map(super::encoded).collect();
+    let segments: Vec<String> = page.split('/').map(super::path_segment).collect();
     let address = format!("{}/{}", base.as_str().trim_end_matches('/'), segments.join("/"));
     if args.server.json {
-        show::line_out(serde_json::json!({"url": address}));
+        output::print_line(serde_json::json!({"url": address}));
     } else {
-        show::line_out(show::plain(&address));
+        output::print_line(output::sanitized(&address));
     }
     if !args.print && !args.server.json && std::io::stdout().is_terminal() {
         open(&address);
@@ -27,7 +27,7 @@ pub(crate) fn run(args: OpenArgs, config: Config) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens an address where a program for it is installed; it was printed in any case.
+/// Opens a URL in a browser. Without a suitable program nothing happens: the URL is printed anyway.
 fn open(address: &str) {
     for opener in OPENERS {
         let mut command = Command::new(opener);

@@ -4,34 +4,39 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::{empty, results, text};
+use super::{empty_lists, results, text};
 use crate::cli::{ProvidersArgs, ProvidersCommand};
+use crate::client::ApiClient;
 use crate::config::Config;
-use crate::door::Door;
-use crate::{exit, show};
+use crate::{exit, output};
 
 pub(crate) async fn run(args: ProvidersArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
-    let door = Door::to_server(&args.server, &config)?;
+    let client = ApiClient::for_server(&args.server, &config)?;
     let json = args.server.json;
     match args.command {
-        None => super::list(&door, "/api/providers?limit=200", json, &empty::NO_PROVIDERS, row).await,
-        Some(ProvidersCommand::Show { name }) => super::show_record(&door, &path_of(&name), json).await,
-        Some(ProvidersCommand::Test { name }) => test(&door, &name, json).await,
+        None => super::list(&client, "/api/providers?limit=200", json, &empty_lists::NO_PROVIDERS, row).await,
+        Some(ProvidersCommand::Show { name }) => super::show_record(&client, &path_of(&name), json).await,
+        Some(ProvidersCommand::Test { name }) => test(&client, &name, json).await,
         Some(ProvidersCommand::Rm { name }) => {
-            let answer = door.delete(&path_of(&name)).await?;
-            Ok(super::done(&answer, json, config.locale, super::named(&results::PROVIDER_DELETED)))
+            let response = client.delete(&path_of(&name)).await?;
+            Ok(super::report_change(
+                &response,
+                json,
+                config.locale,
+                super::message_with_name(&results::PROVIDER_DELETED),
+            ))
         }
     }
 }
 
 fn path_of(name: &str) -> String {
-    format!("/api/providers/{}", super::encoded(name))
+    format!("/api/providers/{}", super::path_segment(name))
 }
 
 fn row(provider: &Value) -> [String; 4] {
     let models = match provider["models"].as_array().map_or(0, Vec::len) {
-        0 => "models as it lists them".to_owned(),
+        0 => "all models of the provider".to_owned(),
         1 => "1 model".to_owned(),
         several => format!("{several} models"),
     };
@@ -42,18 +47,18 @@ fn row(provider: &Value) -> [String; 4] {
     [text(provider, "name").to_owned(), text(provider, "kind").to_owned(), source, models]
 }
 
-async fn test(door: &Door, name: &str, json: bool) -> anyhow::Result<ExitCode> {
-    let answer = door.post(&format!("{}/test", path_of(name)), &json!({})).await?;
-    if let Some(code) = super::failed(&answer, json) {
+async fn test(client: &ApiClient, name: &str, json: bool) -> anyhow::Result<ExitCode> {
+    let response = client.post(&format!("{}/test", path_of(name)), &json!({})).await?;
+    if let Some(code) = super::report_failure(&response, json) {
         return Ok(code);
     }
     if json {
-        show::line_out(&answer.data);
+        output::print_line(&response.data);
     } else {
-        show::line_out(show::plain(text(&answer.data, "message")));
-        for model in answer.data["models"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-            show::line_out(format_args!("  {}", show::plain(model)));
+        output::print_line(output::sanitized(text(&response.data, "message")));
+        for model in response.data["models"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            output::print_line(format_args!("  {}", output::sanitized(model)));
         }
     }
-    Ok(if answer.data["ok"] == true { ExitCode::SUCCESS } else { exit::FAILURE.into() })
+    Ok(if response.data["ok"] == true { ExitCode::SUCCESS } else { exit::FAILURE.into() })
 }

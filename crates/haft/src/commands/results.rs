@@ -1,4 +1,4 @@
-//! Messages of commands that succeeded, in both languages.
+//! Messages of successful commands, in both languages.
 
 haft_core::templates! {
     // Tools, agents, providers, alerts and secrets.
@@ -82,7 +82,7 @@ haft_core::templates! {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn every_message_is_there_in_both_languages() {
+    fn every_message_exists_in_both_languages() {
         haft_core::message::check_templates(super::TEMPLATES).expect("complete messages");
     }
 }

@@ -17,20 +17,20 @@ use tokio::net::TcpListener;
 
 use crate::assembly::{Assembly, GRACE, stop_on_signal};
 use crate::cli::ServeArgs;
+use crate::cli_error::{OrFail as _, failure};
 use crate::config::Config;
-use crate::first::{Admin, Samples};
-use crate::local::LINK;
+use crate::first_start::{Admin, Samples};
 use crate::log_writer::LogWriter;
-use crate::refusal::{OrFail as _, failure};
-use crate::storage::told;
-use crate::{config, first, log, messages, upgrade};
+use crate::maintenance::LOGIN_LINK_LIFETIME;
+use crate::storage::with_cause;
+use crate::{config, first_start, log, messages, upgrade};
 
 const DEFAULT_PORT: u16 = 7420;
 
 /// The minimum length of the token that the operator chooses, in characters.
 const MIN_ADMIN_TOKEN: usize = 16;
 
-/// How often alerts may be checked.
+/// The allowed intervals between checks of alerts.
 const ALERT_INTERVALS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(3600);
 
 pub(crate) async fn run(args: ServeArgs, config: Config) -> anyhow::Result<ExitCode> {
@@ -56,30 +56,31 @@ async fn serve(
     let alert_interval = alert_interval
         .map(|interval| interval.within("alert_interval", Unit::Milliseconds, ALERT_INTERVALS))
         .transpose()?;
-    let keep = config.retention()?;
-    // What is wrong with it is said before anything is made.
+    let retention = config.retention()?;
+    // Checks the trace settings before anything is created.
     config::traces()?;
     let locale = config.locale;
-    let said = |error: CallError| anyhow::anyhow!("{}", told(&error, locale));
-    let chosen = args.admin_token.or_else(|| config.admin_token.clone()).filter(|token| !token.is_empty());
-    if let Some(token) = &chosen {
+    let to_error = |error: CallError| anyhow::anyhow!("{}", with_cause(&error, locale));
+    let admin_token =
+        args.admin_token.or_else(|| config.admin_token.clone()).filter(|token| !token.is_empty());
+    if let Some(token) = &admin_token {
         check_admin_token(token)?;
     }
-    let chosen = chosen.map(SecretString::from);
+    let admin_token = admin_token.map(SecretString::from);
     let store = config.storage.open_supervised(locale, supervisor.clone()).await?;
     let log = config.storage.open_log(locale).await?;
-    // Without either, the terminal is the only way in.
-    let needs_link = chosen.is_none() && !store.has_admin_password().await.map_err(said)?;
+    // Without a token and a password, the printed link is the only way to sign in.
+    let needs_link = admin_token.is_none() && !store.has_admin_password().await.map_err(to_error)?;
     if needs_link && !addr.ip().is_loopback() {
         return Err(failure(Message::new(&messages::REACHABLE).with("addr", addr)));
     }
-    // Who brings a token knows what to do; who does not may want something to look at.
-    let samples = if chosen.is_none() { Samples::Yes } else { Samples::No };
-    let admin = first::admin(&store, samples).await.map_err(said)?;
-    first::choose_token(&store, &admin, chosen.as_ref()).await.map_err(said)?;
+    // An operator with a token has a setup; a first start without one gets samples to try.
+    let samples = if admin_token.is_none() { Samples::Yes } else { Samples::No };
+    let admin = first_start::admin(&store, samples).await.map_err(to_error)?;
+    first_start::set_admin_token(&store, &admin, admin_token.as_ref()).await.map_err(to_error)?;
     let base = config.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
     let dropped = process_log.dropped();
-    let assembly = Assembly::put_together(config, (store, log), admin.space, alert_interval, dropped).await?;
+    let assembly = Assembly::build(config, (store, log), admin.space, alert_interval, dropped).await?;
     let listener = TcpListener::bind(addr).await;
     let listener = listener.or_fail(|| Message::new(&messages::CANNOT_LISTEN).with("addr", addr))?;
     let addr = listener.local_addr()?;
@@ -90,29 +91,29 @@ async fn serve(
     let stop = app.stopping();
     stop_on_signal(&supervisor, stop.clone())?;
     let following = app.clone().follow(assembly.revision, stop.clone());
-    let tidying = haft_server::keep_up(&supervisor, assembly.log.clone(), keep, stop.clone());
+    let cleaning_up = haft_server::keep_up(&supervisor, assembly.log.clone(), retention, stop.clone());
     let alerting = app.clone().watch_alerts(stop.clone());
     let working = supervisor.run("run worker", &stop, || assembly.runs.work(stop.clone(), GRACE));
     let watching = upgrade::watch(assembly.store.clone(), stop.clone());
 
     if needs_link {
-        greet(&assembly.store, &admin, &base.unwrap_or_else(|| format!("http://{addr}")))
+        print_credentials(&assembly.store, &admin, &base.unwrap_or_else(|| format!("http://{addr}")))
             .await
-            .map_err(said)?;
+            .map_err(to_error)?;
     }
-    tell(format_args!("listening on http://{addr}"));
+    print_line(format_args!("listening on http://{addr}"));
     let serving = async {
         haft_server::serve(listener, app.clone(), connections, stop.clone(), GRACE).await;
         stop.cancel();
     };
     let (upgraded, (), (), (), (), ()) =
-        tokio::join!(watching, serving, following, tidying, alerting, working);
-    let code = assembly.take_apart().await;
-    upgraded.map_err(said)?;
+        tokio::join!(watching, serving, following, cleaning_up, alerting, working);
+    let code = assembly.close().await;
+    upgraded.map_err(to_error)?;
     Ok(code)
 }
 
-/// A short token can be guessed, and it opens everything.
+/// Refuses a short token, since it could be guessed and gives access to everything.
 fn check_admin_token(token: &str) -> anyhow::Result<()> {
     let length = token.chars().count();
     if length < MIN_ADMIN_TOKEN {
@@ -122,19 +123,22 @@ fn check_admin_token(token: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A line for whoever started it. A server goes on when nobody reads that any more.
-fn tell(line: fmt::Arguments<'_>) {
+/// Prints a line to standard output. Errors are ignored: the server does not depend on its reader.
+fn print_line(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
-/// A way in for a person, at every start until there is a password; and one for a program, at the first.
-async fn greet(store: &Store, admin: &Admin, base: &str) -> Result<(), CallError> {
-    let link = store.create_login_link(admin.user.id, LINK).await?;
-    tell(format_args!("console: {base}/login?link={}  (once, within an hour)", link.expose_secret()));
+/// Prints a one-time login link at every start until the admin has a password; at the first also a token.
+async fn print_credentials(store: &Store, admin: &Admin, base: &str) -> Result<(), CallError> {
+    let link = store.create_login_link(admin.user.id, LOGIN_LINK_LIFETIME).await?;
+    print_line(format_args!("console: {base}/login?link={}  (once, within an hour)", link.expose_secret()));
     if admin.is_new {
         let (_, token) = store.create_token(admin.space, admin.user.id, "first", Scope::Admin, None).await?;
-        tell(format_args!("token: {}", token.expose_secret()));
-        tell(format_args!("try: curl -H 'Authorization: Bearer {}' {base}/api/tools", token.expose_secret()));
+        print_line(format_args!("token: {}", token.expose_secret()));
+        print_line(format_args!(
+            "try: curl -H 'Authorization: Bearer {}' {base}/api/tools",
+            token.expose_secret()
+        ));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `haft settings`: what `haft help settings` shows.
+//! `haft settings`: prints the same as `haft help settings`.
 
 use std::process::ExitCode;
 

@@ -7,35 +7,35 @@ use serde_json::{Value, json};
 
 use super::{results, text};
 use crate::cli::{SpacesArgs, SpacesCommand};
+use crate::cli_error::CliError;
+use crate::client::ApiClient;
 use crate::config::Config;
-use crate::door::Door;
 use crate::messages;
-use crate::refusal::Refused;
 
 pub(crate) async fn run(args: SpacesArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
-    let door = Door::to_server(&args.server, &config)?;
+    let client = ApiClient::for_server(&args.server, &config)?;
     let (json, locale) = (args.server.json, config.locale);
     match args.command {
-        None => super::list(&door, "/api/spaces", json, &super::empty::NO_SPACES, row).await,
+        None => super::list(&client, "/api/spaces", json, &super::empty_lists::NO_SPACES, row).await,
         Some(SpacesCommand::Create { name }) => {
-            let answer = door.post("/api/spaces", &json!({"name": name})).await?;
-            Ok(super::done(&answer, json, locale, |space| {
-                super::named(&results::SPACE_CREATED)(space).with("id", text(space, "id"))
+            let response = client.post("/api/spaces", &json!({"name": name})).await?;
+            Ok(super::report_change(&response, json, locale, |space| {
+                super::message_with_name(&results::SPACE_CREATED)(space).with("id", text(space, "id"))
             }))
         }
-        Some(SpacesCommand::Members { space }) => match path_of(&door, &space, json).await? {
-            Ok(path) => super::list(&door, &path, json, &super::empty::NO_MEMBERS, member).await,
+        Some(SpacesCommand::Members { space }) => match members_path(&client, &space, json).await? {
+            Ok(path) => super::list(&client, &path, json, &super::empty_lists::NO_MEMBERS, member).await,
             Err(code) => Ok(code),
         },
         Some(SpacesCommand::Add { space, user, role }) => {
-            let path = match path_of(&door, &space, json).await? {
+            let path = match members_path(&client, &space, json).await? {
                 Ok(path) => path,
                 Err(code) => return Ok(code),
             };
-            let answer =
-                door.put(&format!("{path}/{}", super::encoded(&user)), &json!({"role": role})).await?;
-            Ok(super::done(&answer, json, locale, |member| match member.get("expiresAt") {
+            let response =
+                client.put(&format!("{path}/{}", super::path_segment(&user)), &json!({"role": role})).await?;
+            Ok(super::report_change(&response, json, locale, |member| match member.get("expiresAt") {
                 Some(until) => Message::new(&results::MEMBER_INVITED)
                     .with("user", user)
                     .with("space", space)
@@ -48,37 +48,37 @@ pub(crate) async fn run(args: SpacesArgs, config: Config) -> anyhow::Result<Exit
             }))
         }
         Some(SpacesCommand::Invitations) => {
-            super::list(&door, "/api/invitations", json, &messages::NO_INVITATIONS, invitation).await
+            super::list(&client, "/api/invitations", json, &messages::NO_INVITATIONS, invitation).await
         }
         Some(SpacesCommand::Accept { space }) => {
-            let id = match invited_into(&door, &space, json).await? {
+            let id = match invitation_space_id(&client, &space, json).await? {
                 Ok(id) => id,
                 Err(code) => return Ok(code),
             };
-            let answer = door.post(&format!("/api/invitations/{id}/accept"), &json!({})).await?;
-            Ok(super::done(&answer, json, locale, |accepted| {
+            let response = client.post(&format!("/api/invitations/{id}/accept"), &json!({})).await?;
+            Ok(super::report_change(&response, json, locale, |accepted| {
                 Message::new(&results::INVITATION_ACCEPTED)
                     .with("role", text(accepted, "role"))
                     .with("space", text(accepted, "spaceName"))
             }))
         }
         Some(SpacesCommand::Decline { space }) => {
-            let id = match invited_into(&door, &space, json).await? {
+            let id = match invitation_space_id(&client, &space, json).await? {
                 Ok(id) => id,
                 Err(code) => return Ok(code),
             };
-            let answer = door.delete(&format!("/api/invitations/{id}")).await?;
-            Ok(super::done(&answer, json, locale, |declined| {
+            let response = client.delete(&format!("/api/invitations/{id}")).await?;
+            Ok(super::report_change(&response, json, locale, |declined| {
                 Message::new(&results::INVITATION_DECLINED).with("space", text(declined, "spaceName"))
             }))
         }
         Some(SpacesCommand::Remove { space, user }) => {
-            let path = match path_of(&door, &space, json).await? {
+            let path = match members_path(&client, &space, json).await? {
                 Ok(path) => path,
                 Err(code) => return Ok(code),
             };
-            let answer = door.delete(&format!("{path}/{}", super::encoded(&user))).await?;
-            Ok(super::done(&answer, json, locale, |_| {
+            let response = client.delete(&format!("{path}/{}", super::path_segment(&user))).await?;
+            Ok(super::report_change(&response, json, locale, |_| {
                 Message::new(&results::MEMBER_REMOVED).with("user", user).with("space", space)
             }))
         }
@@ -98,54 +98,66 @@ fn invitation(invitation: &Value) -> [String; 4] {
     ["spaceName", "role", "invitedBy", "spaceId"].map(|field| text(invitation, field).to_owned())
 }
 
-/// The id of the space of an open invitation, by the space's name or id.
-async fn invited_into(door: &Door, space: &str, json: bool) -> anyhow::Result<Result<String, ExitCode>> {
-    let invitations = match super::items(door, "/api/invitations", json).await? {
+/// Returns the id of the space of an open invitation, by the space's name or id.
+async fn invitation_space_id(
+    client: &ApiClient,
+    space: &str,
+    json: bool,
+) -> anyhow::Result<Result<String, ExitCode>> {
+    let invitations = match super::fetch_items(client, "/api/invitations", json).await? {
         Ok(invitations) => invitations,
         Err(code) => return Ok(Err(code)),
     };
-    let is_meant = |open: &&Value| text(open, "spaceId") == space || text(open, "spaceName") == space;
-    let ids: Vec<&str> = invitations.iter().filter(is_meant).map(|open| text(open, "spaceId")).collect();
+    let matches = |open: &&Value| text(open, "spaceId") == space || text(open, "spaceName") == space;
+    let ids: Vec<&str> = invitations.iter().filter(matches).map(|open| text(open, "spaceId")).collect();
     match ids.as_slice() {
         [id] => Ok(Ok((*id).to_owned())),
         [] => {
             let message = Message::new(&messages::NO_SUCH_INVITATION).with("space", space);
-            Err(Refused::new(ErrorKind::NotFound, message).into())
+            Err(CliError::new(ErrorKind::NotFound, message).into())
         }
         ids => {
             let message =
                 Message::new(&messages::SEVERAL_INVITATIONS).with("space", space).with("ids", ids.join(", "));
-            Err(Refused::new(ErrorKind::Validation, message).into())
+            Err(CliError::new(ErrorKind::Validation, message).into())
         }
     }
 }
 
-/// Where the members of a space are.
-async fn path_of(door: &Door, space: &str, json: bool) -> anyhow::Result<Result<String, ExitCode>> {
-    let id = id_of(door, space, json).await?;
-    Ok(id.map(|id| format!("/api/spaces/{}/members", super::encoded(&id))))
+/// Returns the path of the members of a space. Returns the exit code if a failure was printed.
+async fn members_path(
+    client: &ApiClient,
+    space: &str,
+    json: bool,
+) -> anyhow::Result<Result<String, ExitCode>> {
+    let id = id_of(client, space, json).await?;
+    Ok(id.map(|id| format!("/api/spaces/{}/members", super::path_segment(&id))))
 }
 
-/// The id of one of our spaces, by its name or its id; or the code to end with, when a failure was shown.
-pub(super) async fn id_of(door: &Door, space: &str, json: bool) -> anyhow::Result<Result<String, ExitCode>> {
-    let spaces = match super::items(door, "/api/spaces", json).await? {
+/// Returns the id of a space of the caller, by name or id. Returns the exit code if a failure was printed.
+pub(super) async fn id_of(
+    client: &ApiClient,
+    space: &str,
+    json: bool,
+) -> anyhow::Result<Result<String, ExitCode>> {
+    let spaces = match super::fetch_items(client, "/api/spaces", json).await? {
         Ok(spaces) => spaces,
         Err(code) => return Ok(Err(code)),
     };
-    let is_meant = |known: &&Value| text(known, "id") == space || text(known, "name") == space;
-    let meant: Vec<&str> = spaces.iter().filter(is_meant).map(|known| text(known, "id")).collect();
-    match meant.as_slice() {
+    let matches = |known: &&Value| text(known, "id") == space || text(known, "name") == space;
+    let ids: Vec<&str> = spaces.iter().filter(matches).map(|known| text(known, "id")).collect();
+    match ids.as_slice() {
         [id] => Ok(Ok((*id).to_owned())),
         [] => {
             let known: Vec<&str> = spaces.iter().map(|known| text(known, "name")).collect();
             let message =
                 Message::new(&messages::NO_SUCH_SPACE).with("space", space).with("known", known.join(", "));
-            Err(Refused::new(ErrorKind::NotFound, message).into())
+            Err(CliError::new(ErrorKind::NotFound, message).into())
         }
         ids => {
             let message =
                 Message::new(&messages::SEVERAL_SPACES).with("space", space).with("ids", ids.join(", "));
-            Err(Refused::new(ErrorKind::Validation, message).into())
+            Err(CliError::new(ErrorKind::Validation, message).into())
         }
     }
 }

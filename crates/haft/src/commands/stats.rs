@@ -1,47 +1,48 @@
-//! `haft stats`: the counts of the call log.
+//! `haft stats`: prints the statistics of the call log.
 
 use std::process::ExitCode;
 
 use haft_core::Message;
 use serde_json::Value;
 
-use super::{duration, empty, results, text};
+use super::{empty_lists, format_duration, results, text};
 use crate::cli::StatsArgs;
+use crate::client::ApiClient;
 use crate::config::Config;
-use crate::door::Door;
-use crate::show;
+use crate::output;
 
 pub(crate) async fn run(args: StatsArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
     let StatsArgs { server, window, tool, agent } = args;
-    let door = Door::to_server(&server, &config)?;
+    let client = ApiClient::for_server(&server, &config)?;
     let given = [("window", window), ("tool", tool), ("agent", agent)];
-    let given =
-        given.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", super::encoded(&value?))));
+    let given = given
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}={}", super::path_segment(&value?))));
     let path = format!("/api/stats?{}", given.collect::<Vec<String>>().join("&"));
-    let answer = door.get(&path).await?;
-    if let Some(code) = super::failed(&answer, server.json) {
+    let response = client.get(&path).await?;
+    if let Some(code) = super::report_failure(&response, server.json) {
         return Ok(code);
     }
-    let (stats, locale) = (&answer.data, config.locale);
+    let (stats, locale) = (&response.data, config.locale);
     if server.json {
-        show::line_out(stats);
+        output::print_line(stats);
         return Ok(ExitCode::SUCCESS);
     }
     let tools = stats["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
     let all = stats["totals"]["calls"].as_u64().unwrap_or_default();
     if all == 0 {
-        show::said(&door.words(&empty::NO_CALLS));
+        output::print_status(&client.render(&empty_lists::NO_CALLS));
         return Ok(ExitCode::SUCCESS);
     }
     let [calls, errors, rate] =
-        [&results::CALLS, &results::ERRORS, &results::ERROR_RATE].map(|heading| door.words(heading));
+        [&results::CALLS, &results::ERRORS, &results::ERROR_RATE].map(|heading| client.render(heading));
     let [name, p50, p95, p99] = ["", "p50", "p95", "p99"].map(str::to_owned);
     let mut rows = vec![[name, calls, errors, rate, p50, p95, p99]];
     rows.extend(tools.iter().map(|tool| row(text(tool, "toolName"), tool)));
     let all_tools = Message::new(&results::ALL_TOOLS).with("window", text(stats, "window"));
     rows.push(row(&all_tools.render(locale), &stats["totals"]));
-    show::table(rows);
+    output::print_table(rows);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -52,8 +53,8 @@ fn row(name: &str, totals: &Value) -> [String; 7] {
         totals["calls"].to_string(),
         totals["errors"].to_string(),
         rate,
-        duration(&totals["p50"]),
-        duration(&totals["p95"]),
-        duration(&totals["p99"]),
+        format_duration(&totals["p50"]),
+        format_duration(&totals["p95"]),
+        format_duration(&totals["p99"]),
     ]
 }

@@ -7,21 +7,21 @@ use serde_json::{Map, Value};
 
 use super::{results, spaces, text};
 use crate::cli::{TokensArgs, TokensCommand};
+use crate::client::ApiClient;
 use crate::config::Config;
-use crate::door::Door;
-use crate::show;
+use crate::output;
 
 pub(crate) async fn run(args: TokensArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
-    let door = Door::to_server(&args.server, &config)?;
+    let client = ApiClient::for_server(&args.server, &config)?;
     let json = args.server.json;
     match args.command {
-        None => super::list(&door, "/api/tokens", json, &super::empty::NO_TOKENS, row).await,
+        None => super::list(&client, "/api/tokens", json, &super::empty_lists::NO_TOKENS, row).await,
         Some(TokensCommand::Create { name, scope, space, expires }) => {
             let mut body =
                 Map::from_iter([("name".to_owned(), name.into()), ("scope".to_owned(), scope.into())]);
             if let Some(space) = space {
-                match spaces::id_of(&door, &space, json).await? {
+                match spaces::id_of(&client, &space, json).await? {
                     Ok(id) => body.insert("spaceId".to_owned(), id.into()),
                     Err(code) => return Ok(code),
                 };
@@ -29,35 +29,40 @@ pub(crate) async fn run(args: TokensArgs, config: Config) -> anyhow::Result<Exit
             if let Some(expires) = expires {
                 body.insert("expiresAt".to_owned(), expires.into());
             }
-            create(&door, &Value::Object(body), json, config.locale).await
+            create(&client, &Value::Object(body), json, config.locale).await
         }
         Some(TokensCommand::Rm { id }) => {
-            let answer = door.delete(&format!("/api/tokens/{}", super::encoded(&id))).await?;
-            Ok(super::done(&answer, json, config.locale, super::named(&results::TOKEN_ENDED)))
+            let response = client.delete(&format!("/api/tokens/{}", super::path_segment(&id))).await?;
+            Ok(super::report_change(
+                &response,
+                json,
+                config.locale,
+                super::message_with_name(&results::TOKEN_ENDED),
+            ))
         }
     }
 }
 
-/// The one command whose answer is a secret: whoever asks for a token wants to see it.
-async fn create(door: &Door, body: &Value, json: bool, locale: Locale) -> anyhow::Result<ExitCode> {
-    let answer = door.post("/api/tokens", body).await?;
-    let code = super::done(&answer, json, locale, |token| {
-        super::named(&results::TOKEN_CREATED)(token).with("id", text(token, "id"))
+/// Creates a token and prints it: the only command that prints a secret.
+async fn create(client: &ApiClient, body: &Value, json: bool, locale: Locale) -> anyhow::Result<ExitCode> {
+    let response = client.post("/api/tokens", body).await?;
+    let code = super::report_change(&response, json, locale, |token| {
+        super::message_with_name(&results::TOKEN_CREATED)(token).with("id", text(token, "id"))
     });
-    if answer.error.is_none() && !json {
-        show::line_out(show::plain(text(&answer.data, "token")));
+    if response.error.is_none() && !json {
+        output::print_line(output::sanitized(text(&response.data, "token")));
     }
     Ok(code)
 }
 
 fn row(token: &Value) -> [String; 6] {
-    let used = match super::moment(token, "lastUsedAt") {
+    let used = match super::format_time(token, "lastUsedAt") {
         none if none.is_empty() => "never used".to_owned(),
         used => format!("used {used}"),
     };
-    let ends = match super::moment(token, "expiresAt") {
-        none if none.is_empty() => "does not end".to_owned(),
-        ends => format!("ends {ends}"),
+    let expires = match super::format_time(token, "expiresAt") {
+        none if none.is_empty() => "never expires".to_owned(),
+        expires => format!("expires {expires}"),
     };
     let prefix = format!("{}…", text(token, "prefix"));
     [
@@ -65,7 +70,7 @@ fn row(token: &Value) -> [String; 6] {
         text(token, "scope").to_owned(),
         prefix,
         used,
-        ends,
+        expires,
         text(token, "id").to_owned(),
     ]
 }

@@ -7,19 +7,19 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
 use super::{results, text};
-use crate::ask;
 use crate::cli::{UsersArgs, UsersCommand};
+use crate::cli_error::CliError;
+use crate::client::ApiClient;
 use crate::config::Config;
-use crate::door::Door;
 use crate::messages;
-use crate::refusal::Refused;
+use crate::user_input;
 
 pub(crate) async fn run(args: UsersArgs, config: Config) -> anyhow::Result<ExitCode> {
     super::log_to_stderr(config.log.as_deref().unwrap_or("warn"))?;
-    let door = Door::to_server(&args.server, &config)?;
+    let client = ApiClient::for_server(&args.server, &config)?;
     let json = args.server.json;
     match args.command {
-        None => super::list(&door, "/api/users", json, &super::empty::NO_USERS, row).await,
+        None => super::list(&client, "/api/users", json, &super::empty_lists::NO_USERS, row).await,
         Some(UsersCommand::Add { name, admin }) => {
             let mut body = Map::from_iter([("isAdmin".to_owned(), Value::Bool(admin))]);
             let password = new_password(&name)?;
@@ -27,21 +27,21 @@ pub(crate) async fn run(args: UsersArgs, config: Config) -> anyhow::Result<ExitC
                 body.insert("password".to_owned(), password.expose_secret().into());
             }
             body.insert("name".to_owned(), name.into());
-            let answer = door.post("/api/users", &Value::Object(body)).await?;
-            Ok(super::done(&answer, json, config.locale, |user| {
-                super::named(&results::USER_ADDED)(user).with("id", text(user, "id"))
+            let response = client.post("/api/users", &Value::Object(body)).await?;
+            Ok(super::report_change(&response, json, config.locale, |user| {
+                super::message_with_name(&results::USER_ADDED)(user).with("id", text(user, "id"))
             }))
         }
     }
 }
 
-/// Typed twice by a person, since it cannot be seen; empty for none.
+/// Prompts for a password, twice at a terminal, since it is not echoed. Empty means no password.
 fn new_password(name: &str) -> anyhow::Result<SecretString> {
-    let password = ask::hidden(&format!("Password of {name}, empty for none: "))?;
-    if ask::can_ask() && !password.expose_secret().is_empty() {
-        let again = ask::hidden("The same again: ")?;
+    let password = user_input::read_hidden_line(&format!("Password of {name}, empty for none: "))?;
+    if user_input::is_terminal() && !password.expose_secret().is_empty() {
+        let again = user_input::read_hidden_line("Repeat the password: ")?;
         if again.expose_secret() != password.expose_secret() {
-            return Err(Refused::new(ErrorKind::Validation, Message::new(&messages::NOT_THE_SAME)).into());
+            return Err(CliError::new(ErrorKind::Validation, Message::new(&messages::NOT_THE_SAME)).into());
         }
     }
     Ok(password)
@@ -50,6 +50,6 @@ fn new_password(name: &str) -> anyhow::Result<SecretString> {
 fn row(user: &Value) -> [String; 5] {
     let admin = if user["isAdmin"] == true { "admin" } else { "user" };
     let active = if user["isActive"] == false { "off" } else { "" };
-    let since = format!("since {}", super::moment(user, "createdAt"));
+    let since = format!("since {}", super::format_time(user, "createdAt"));
     [text(user, "name").to_owned(), admin.to_owned(), active.to_owned(), since, text(user, "id").to_owned()]
 }

@@ -1,4 +1,4 @@
-//! Limits on connections: flags and variables, then the file, then what the system allows.
+//! Limits on connections, from flags and variables, then the file, then the limits of the system.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::duration_setting::DurationSetting;
 use crate::cli::ConnectionArgs;
+use crate::cli_error::failure;
 use crate::messages;
-use crate::refusal::failure;
 
 const CONNECTIONS: RangeInclusive<u64> = 1..=1_000_000;
 const TIMEOUTS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
 
 impl ConnectionArgs {
-    /// The settings, where what is not said here is in the file.
+    /// Returns the settings. `file` provides the values that `self` does not set.
     pub(crate) fn settings(&self, file: &Self) -> anyhow::Result<ConnectionSettings> {
         let usual = ConnectionSettings::default();
         let timeout = |name, set: Option<DurationSetting>, usual: Duration| match set {
@@ -44,11 +44,11 @@ impl ConnectionArgs {
     }
 }
 
-/// The number of open files to ask for if the system sets no upper limit.
+/// The number of open files to request if the system sets no upper limit.
 const MANY_FILES: u64 = 65_536;
 
-/// Raises the limit on open files of this process as far as the system allows: the usual one is 1024. It stays
-/// unchanged if the system refuses.
+/// Raises the limit on open files of this process, usually 1024, to the maximum that the system allows. The
+/// limit is unchanged if the system refuses.
 pub(crate) fn raise_limit_on_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(MANY_FILES);
@@ -57,7 +57,7 @@ pub(crate) fn raise_limit_on_open_files() {
     }
 }
 
-/// Three quarters of the files that may be open: the rest is for databases and outgoing connections.
+/// Returns three quarters of the limit on open files. The rest is for databases and outgoing connections.
 fn allowed_by_system() -> usize {
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     usize::try_from(files / 4 * 3).unwrap_or(usize::MAX).max(1)

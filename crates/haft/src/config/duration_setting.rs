@@ -1,4 +1,4 @@
-//! Durations in settings: a text such as `30s`, or a number in the unit of the setting.
+//! Durations in settings: text such as `30s`, or a number in the unit of the setting.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -8,14 +8,14 @@ use haft_core::duration::{Unit, milliseconds};
 use haft_core::{ErrorKind, Message};
 use serde::Deserialize;
 
+use crate::cli_error::{CliError, failure};
 use crate::messages;
-use crate::refusal::{Refused, failure};
 
-/// A duration as a flag, a variable or a key of the file gives it.
+/// A duration from a flag, an environment variable or a key of the file.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "NumberOrText")]
 pub(crate) enum DurationSetting {
-    /// In the unit of the setting.
+    /// A number in the unit of the setting.
     Number(u64),
     WithUnit(Duration),
 }
@@ -28,23 +28,23 @@ enum NumberOrText {
 }
 
 impl FromStr for DurationSetting {
-    type Err = Refused;
+    type Err = CliError;
 
-    fn from_str(text: &str) -> Result<Self, Refused> {
+    fn from_str(text: &str) -> Result<Self, CliError> {
         if let Ok(number) = text.trim().parse() {
             return Ok(Self::Number(number));
         }
         let duration = milliseconds(text).and_then(|ms| Duration::try_from_secs_f64(ms / 1_000.0).ok());
         duration
             .map(Self::WithUnit)
-            .ok_or_else(|| Refused::new(ErrorKind::Validation, Message::new(&messages::NOT_A_DURATION)))
+            .ok_or_else(|| CliError::new(ErrorKind::Validation, Message::new(&messages::NOT_A_DURATION)))
     }
 }
 
 impl TryFrom<NumberOrText> for DurationSetting {
-    type Error = Refused;
+    type Error = CliError;
 
-    fn try_from(written: NumberOrText) -> Result<Self, Refused> {
+    fn try_from(written: NumberOrText) -> Result<Self, CliError> {
         match written {
             NumberOrText::Number(number) => Ok(Self::Number(number)),
             NumberOrText::Text(text) => text.parse(),
@@ -53,7 +53,7 @@ impl TryFrom<NumberOrText> for DurationSetting {
 }
 
 impl DurationSetting {
-    /// The duration, or an error that names the setting where it is out of range.
+    /// Returns the duration. Returns an error that names the setting if it is out of range.
     pub(crate) fn within(
         self,
         name: &str,

@@ -1,4 +1,4 @@
-//! The configuration: flags, then environment, then `haft.toml`; read once, checked, passed on by part.
+//! The configuration from flags, environment variables and `haft.toml`, in this order of precedence.
 
 mod connections;
 mod duration_setting;
@@ -16,7 +16,7 @@ use haft_core::{Locale, Message};
 use haft_egress::{Egress, Networks};
 use haft_engine::Supervisor;
 use haft_server::{ModelSettings, TraceSettings};
-use haft_store::Retention;
+use haft_store::LogRetention;
 use secrecy::SecretString;
 use serde::Deserialize;
 
@@ -24,16 +24,16 @@ use haft_web::{Brave, SearXng, SearchProviders, Tavily};
 use url::Url;
 
 use crate::cli::{ConnectionArgs, Settings};
+use crate::cli_error::{OrFail as _, failure};
 use crate::log::LogFormat;
 use crate::messages;
-use crate::refusal::{OrFail as _, failure};
 use crate::storage::Storage;
 
 pub(crate) use self::connections::raise_limit_on_open_files;
 pub(crate) use self::duration_setting::DurationSetting;
 pub(crate) use self::tasks::TaskSettings;
 
-/// The file as written: every key optional, unknown ones refused.
+/// The content of the file. Every key is optional; unknown keys are an error.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -65,7 +65,7 @@ struct File {
     default_model: Option<String>,
 }
 
-/// What the process runs with, beside the flags of its command.
+/// The checked configuration of the process, without the flags of its command.
 pub(crate) struct Config {
     pub(crate) addr: Option<SocketAddr>,
     pub(crate) admin_token: Option<String>,
@@ -78,13 +78,13 @@ pub(crate) struct Config {
     pub(crate) allowed_origins: Vec<String>,
     /// A number is in milliseconds.
     pub(crate) alert_interval: Option<DurationSetting>,
-    /// As the file has them.
+    /// The values of the file.
     pub(crate) connections: ConnectionArgs,
     pub(crate) artifact_quota: Option<u64>,
     pub(crate) search: SearchProviders,
     pub(crate) tasks: TaskSettings,
     pub(crate) models: ModelSettings,
-    /// Where `haft login` keeps what it got; none where there is no place for it.
+    /// The file of the stored login. `None` if there is no home directory.
     pub(crate) login_file: Option<PathBuf>,
     networks: Networks,
     /// In PEM form.
@@ -119,12 +119,12 @@ impl Config {
         Ok(Self {
             networks,
             ca_certs: ca_certs.transpose()?,
-            models: models::settings(defaults, locale, text)?,
+            models: models::settings(defaults, locale, variable)?,
             storage: Storage {
                 directory: settings.data_dir.clone().or(file.data_dir).or_else(data_directory),
                 database_url: settings.database_url.clone().or(file.database_url).map(SecretString::from),
                 master_key: settings.master_key.clone().map(SecretString::from),
-                environment: secrets(),
+                environment: environment_secrets(),
             },
             public_url: settings.public_url.clone().or(file.public_url),
             trusted_proxies,
@@ -145,7 +145,7 @@ impl Config {
             call_log_days: settings.call_log_days.or(file.call_log_days),
             call_log_bytes: settings.call_log_bytes.or(file.call_log_bytes),
             search: search()?,
-            tasks: tasks::settings(settings, (file.task_days, file.task_places, file.task_queue), text)?,
+            tasks: tasks::settings(settings, (file.task_days, file.task_places, file.task_queue), variable)?,
             login_file: login_file(),
             addr: file.addr,
             admin_token: file.admin_token,
@@ -157,7 +157,7 @@ impl Config {
 }
 
 impl Config {
-    /// The way out of this process, as the operator set it up.
+    /// Builds the guarded HTTP client with the configured networks and certificates.
     pub(crate) fn egress(&self) -> anyhow::Result<Egress> {
         let builder = Egress::builder().open(self.networks.clone());
         let builder = match &self.ca_certs {
@@ -167,46 +167,47 @@ impl Config {
         Ok(builder.build())
     }
 
-    /// How much of the call log is kept.
-    pub(crate) fn retention(&self) -> anyhow::Result<Retention> {
+    /// Returns the retention of the call log.
+    pub(crate) fn retention(&self) -> anyhow::Result<LogRetention> {
         retention::settings(self.call_log_days, self.call_log_bytes)
     }
 }
 
-/// Where a server's traces go, by the names that OpenTelemetry gave; nothing when nowhere. Other commands
-/// send none, and what is wrong with it is not in their way.
+/// Returns the trace settings from the `OTEL_…` variables. Returns `None` if no endpoint is set.
+///
+/// Only servers and workers call this, so that a mistake in these variables does not break other commands.
 pub(crate) fn traces() -> anyhow::Result<Option<TraceSettings>> {
-    otlp::settings(text)
+    otlp::settings(variable)
 }
 
-/// The supervisor of a server's background tasks. `HAFT_TASK_PANIC` makes one of them panic, for tests.
+/// Returns the supervisor of background tasks. For tests, `HAFT_TASK_PANIC` makes one of them panic.
 pub(crate) fn supervisor() -> anyhow::Result<Supervisor> {
-    let Some(text) = text("HAFT_TASK_PANIC") else { return Ok(Supervisor::default()) };
+    let Some(text) = variable("HAFT_TASK_PANIC") else { return Ok(Supervisor::default()) };
     Supervisor::with_panics(&text).with_context(|| {
         format!("HAFT_TASK_PANIC={text} is for tests of debug builds, as TASK or TASK:COUNT")
     })
 }
 
-/// The networks that a key of the file lists.
+/// Parses the networks of a key of the file.
 fn parse_networks(name: &str, written: &str) -> anyhow::Result<Networks> {
     let message = || {
         let message = Message::new(&messages::BAD_NETWORKS).with("name", name);
         message.with("written", format!("{written:?}"))
     };
-    // What the parser says is said by the message.
+    // The error of the parser is dropped, since the message describes the format.
     written.parse().map_err(|_| failure(message()))
 }
 
-/// What the environment says under a name, if anything.
-fn text(name: &str) -> Option<String> {
+/// Returns the trimmed value of an environment variable. Returns `None` if it is empty or not set.
+fn variable(name: &str) -> Option<String> {
     let mut set = environment().filter(|(_, value)| !value.trim().is_empty());
     set.find(|(known, _)| known == name).map(|(_, value)| value.trim().to_owned())
 }
 
-/// The search services that the environment has keys or addresses for.
+/// Returns the search services whose key or URL is set in the environment.
 fn search() -> anyhow::Result<SearchProviders> {
     let url = |name: &str, default: Option<&str>| {
-        let written = text(name).or_else(|| default.map(str::to_owned));
+        let written = variable(name).or_else(|| default.map(str::to_owned));
         written
             .map(|written| {
                 Url::parse(&written).or_fail(|| {
@@ -218,20 +219,21 @@ fn search() -> anyhow::Result<SearchProviders> {
             .transpose()
     };
     let mut providers = SearchProviders::default();
-    if let (Some(key), Some(base)) = (text("TAVILY_API_KEY"), url("TAVILY_BASE_URL", Some(Tavily::BASE))?) {
+    if let (Some(key), Some(base)) = (variable("TAVILY_API_KEY"), url("TAVILY_BASE_URL", Some(Tavily::BASE))?)
+    {
         providers.tavily = Some(Tavily { key: key.into(), base });
     }
     if let Some(base) = url("SEARXNG_URL", None)? {
         providers.searxng = Some(SearXng { base });
     }
-    if let (Some(key), Some(base)) = (text("BRAVE_API_KEY"), url("BRAVE_BASE_URL", Some(Brave::BASE))?) {
+    if let (Some(key), Some(base)) = (variable("BRAVE_API_KEY"), url("BRAVE_BASE_URL", Some(Brave::BASE))?) {
         providers.brave = Some(Brave { key: key.into(), base });
     }
     Ok(providers)
 }
 
-/// Secrets that the operator gives to every space: `secret://weather_key` is `HAFT_SECRET_WEATHER_KEY`.
-fn secrets() -> HashMap<String, SecretString> {
+/// Returns the secrets of the environment: `HAFT_SECRET_WEATHER_KEY` is `secret://weather_key`.
+fn environment_secrets() -> HashMap<String, SecretString> {
     let is_set = |(_, value): &(String, String)| !value.trim().is_empty();
     let named = environment().filter(is_set).filter_map(|(name, value)| {
         Some((name.strip_prefix("HAFT_SECRET_")?.to_ascii_lowercase(), SecretString::from(value)))
@@ -239,14 +241,14 @@ fn secrets() -> HashMap<String, SecretString> {
     named.collect()
 }
 
-/// In the directory for data, by the usual variables.
+/// Returns the default data directory, from `XDG_DATA_HOME` or `HOME`. Ignores relative paths.
 fn data_directory() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let directory = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")))?;
     Some(directory.join("haft"))
 }
 
-/// Variables whose names and values are text.
+/// Iterates over the environment variables whose names and values are UTF-8.
 fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -258,14 +260,14 @@ fn read(path: &Path) -> anyhow::Result<File> {
     toml::from_str(&text).or_fail(|| Message::new(&messages::BAD_FILE).with("path", path.display()))
 }
 
-/// In the directory for configuration, by the usual variables; a relative one counts for nothing.
+/// Returns the file of the stored login, from `XDG_CONFIG_HOME` or `HOME`. Ignores relative paths.
 fn login_file() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let directory = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
     Some(directory.join("haft").join("login.toml"))
 }
 
-/// The language of the terminal, by the usual variables.
+/// Returns the language of the terminal, from `LC_ALL`, `LC_MESSAGES` or `LANG`.
 pub(crate) fn terminal_locale() -> Locale {
     #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -278,7 +280,7 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
-    /// Flags without a key, as `haft help settings` says.
+    /// The flags without a key in the file, which `haft help settings` lists.
     const WITHOUT_KEY: [&str; 3] = ["config", "lang", "master_key"];
 
     #[test]

@@ -1,6 +1,6 @@
-//! Models that the environment names: keys, addresses, a script, and which is asked when nobody says.
+//! Model providers from environment variables: keys, URLs, a script, and the default provider and model.
 //!
-//! No error shows a value: addresses and keys may hold credentials.
+//! No error contains a value, since URLs and keys may contain credentials.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,55 +11,55 @@ use haft_llm::{Dialect, Scripted};
 use haft_server::{EnvironmentProvider, ModelSettings, Speaks};
 use url::Url;
 
+use crate::cli_error::{OrFail as _, failure};
 use crate::messages;
-use crate::refusal::{OrFail as _, failure};
 
-/// A provider that a key turns on.
-struct Known {
+/// A provider that is enabled by its API key, with the names of its variables.
+struct ProviderVariables {
     name: &'static str,
     kind: ProviderKind,
     key: &'static str,
     base: &'static str,
-    /// The dialect's own when absent.
-    usual: Option<&'static str>,
+    /// The default URL. `None` means that of the dialect.
+    default_base: Option<&'static str>,
 }
 
-/// In the order in which one is chosen.
-const KNOWN: [Known; 5] = [
-    Known {
+/// The providers, in order of precedence as the default provider.
+const PROVIDERS: [ProviderVariables; 5] = [
+    ProviderVariables {
         name: "openai",
         kind: ProviderKind::Openai,
         key: "OPENAI_API_KEY",
         base: "OPENAI_BASE_URL",
-        usual: None,
+        default_base: None,
     },
-    Known {
+    ProviderVariables {
         name: "anthropic",
         kind: ProviderKind::Anthropic,
         key: "ANTHROPIC_API_KEY",
         base: "ANTHROPIC_BASE_URL",
-        usual: None,
+        default_base: None,
     },
-    Known {
+    ProviderVariables {
         name: "gemini",
         kind: ProviderKind::Gemini,
         key: "GEMINI_API_KEY",
         base: "GEMINI_BASE_URL",
-        usual: None,
+        default_base: None,
     },
-    Known {
+    ProviderVariables {
         name: "zhipu",
         kind: ProviderKind::Openai,
         key: "ZHIPU_API_KEY",
         base: "ZHIPU_BASE_URL",
-        usual: Some("https://open.bigmodel.cn/api/paas/v4"),
+        default_base: Some("https://open.bigmodel.cn/api/paas/v4"),
     },
-    Known {
+    ProviderVariables {
         name: "deepseek",
         kind: ProviderKind::Openai,
         key: "DEEPSEEK_API_KEY",
         base: "DEEPSEEK_BASE_URL",
-        usual: Some("https://api.deepseek.com"),
+        default_base: Some("https://api.deepseek.com"),
     },
 ];
 
@@ -67,32 +67,33 @@ const OLLAMA: &str = "OLLAMA_HOST";
 const FIND: &str = "HAFT_FIND_OLLAMA";
 const SCRIPT: &str = "HAFT_SCRIPT";
 
-/// Where Ollama listens unless it is told otherwise.
+/// The default port of Ollama.
 const OLLAMA_PORT: u16 = 11434;
 
-/// The defaults as the file has them.
+/// The default provider and model of the file.
 pub(super) struct Defaults {
     pub(super) provider: Option<String>,
     pub(super) model: Option<String>,
 }
 
-/// What `set` says.
+/// Reads the settings from variables, which `set` looks up, and from the file.
 pub(super) fn settings(
     file: Defaults,
     locale: Locale,
     set: impl Fn(&str) -> Option<String>,
 ) -> anyhow::Result<ModelSettings> {
     let mut environment = Vec::new();
-    for known in &KNOWN {
-        let Some(key) = set(known.key) else { continue };
-        let usual = known.usual.or_else(|| Dialect::of(known.kind).map(Dialect::usual_base));
-        let written = set(known.base).or_else(|| usual.map(str::to_owned)).unwrap_or_default();
-        let base = address(&written).or_fail(|| not_an_address(known.base))?;
-        let speaks = Speaks::Wire { kind: known.kind, base, key: Some(key.into()) };
-        environment.push(EnvironmentProvider { name: known.name, variable: known.key, speaks });
+    for provider in &PROVIDERS {
+        let Some(key) = set(provider.key) else { continue };
+        let default_base =
+            provider.default_base.or_else(|| Dialect::of(provider.kind).map(Dialect::usual_base));
+        let written = set(provider.base).or_else(|| default_base.map(str::to_owned)).unwrap_or_default();
+        let base = address(&written).or_fail(|| not_an_address(provider.base))?;
+        let speaks = Speaks::Wire { kind: provider.kind, base, key: Some(key.into()) };
+        environment.push(EnvironmentProvider { name: provider.name, variable: provider.key, speaks });
     }
     let host = set(OLLAMA).map(|host| ollama(&host).or_fail(|| not_an_address(OLLAMA))).transpose()?;
-    let is_told = host.is_some();
+    let has_host = host.is_some();
     if let Some(base) = host {
         let speaks = Speaks::Wire { kind: ProviderKind::Ollama, base, key: None };
         environment.push(EnvironmentProvider { name: "ollama", variable: OLLAMA, speaks });
@@ -100,8 +101,8 @@ pub(super) fn settings(
     if let Some(path) = set(SCRIPT) {
         let text = std::fs::read_to_string(&path)
             .or_fail(|| Message::new(&messages::CANNOT_READ).with("path", format!("{SCRIPT}: {path}")))?;
-        let said = |error: CallError| anyhow::anyhow!("{SCRIPT}: {}", error.message().render(locale));
-        let speaks = Speaks::Script(Arc::new(Scripted::read(&text).map_err(said)?));
+        let to_error = |error: CallError| anyhow::anyhow!("{SCRIPT}: {}", error.message().render(locale));
+        let speaks = Speaks::Script(Arc::new(Scripted::read(&text).map_err(to_error)?));
         environment.push(EnvironmentProvider { name: "scripted", variable: SCRIPT, speaks });
     }
     let local = match set(FIND).as_deref() {
@@ -112,7 +113,7 @@ pub(super) fn settings(
             None => return Err(failure(Message::new(&messages::NOT_FIND).with("name", FIND))),
         },
     };
-    let local = local.filter(|_| !is_told);
+    let local = local.filter(|_| !has_host);
     let default_provider = set("HAFT_DEFAULT_PROVIDER").or(file.provider);
     let default_model = set("HAFT_DEFAULT_MODEL").or(file.model);
     Ok(ModelSettings { environment, local, default_provider, default_model })
@@ -128,8 +129,8 @@ fn address(text: &str) -> Option<Url> {
     (matches!(url.scheme(), "http" | "https") && url.has_host() && is_open).then_some(url)
 }
 
-/// `OLLAMA_HOST` as Ollama itself reads it: a URL, or a host and a port of which either may be left out. One that
-/// says where a server listens, on all addresses, means this machine.
+/// Parses `OLLAMA_HOST` as Ollama does: a URL, or a host and a port, each optional. The wildcard address that
+/// a server listens on becomes the loopback address.
 fn ollama(text: &str) -> Option<Url> {
     let text = text.trim().trim_matches(['"', '\'']);
     let has_scheme = text.contains("://");
@@ -138,14 +139,14 @@ fn ollama(text: &str) -> Option<Url> {
     } else {
         let (host, path) = text.split_once('/').unwrap_or((text, ""));
         let host = match host.parse() {
-            // An IPv6 address has colons of its own.
+            // An IPv6 address contains colons, so it needs brackets.
             Ok(IpAddr::V6(address)) => format!("[{address}]"),
             Ok(IpAddr::V4(_)) | Err(_) if host.is_empty() || host.starts_with(':') => {
                 format!("127.0.0.1{host}")
             }
             Ok(IpAddr::V4(_)) | Err(_) => host.to_owned(),
         };
-        // A port that is the usual one of http is not kept by a URL, so it is looked for in the text.
+        // `Url` drops the default port of http, so the port is detected in the text.
         let names_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
         let is_bare = !names_port || host.ends_with(']');
         let host = if is_bare { format!("{host}:{OLLAMA_PORT}") } else { host };
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_turns_a_provider_on_in_a_fixed_order() {
+    fn api_keys_enable_providers_in_a_fixed_order() {
         let set = [
             ("OLLAMA_HOST", "gpu:1234"),
             ("DEEPSEEK_API_KEY", "d"),
@@ -204,10 +205,10 @@ mod tests {
         ];
         assert_eq!(named, expected.map(|(name, base)| (name, base.to_owned())));
         assert_eq!(settings.default_provider.as_deref(), Some("zhipu"));
-        assert!(settings.local.is_none(), "whoever says where it is need not have it looked for");
+        assert!(settings.local.is_none(), "OLLAMA_HOST switches the detection off");
 
         let nothing = read(&[("OPENAI_BASE_URL", "http://x")]).expect("good settings");
-        assert!(nothing.environment.is_empty(), "an address without a key is for somebody else");
+        assert!(nothing.environment.is_empty(), "a URL without a key enables no provider");
         assert_eq!(nothing.default_provider.as_deref(), Some("of-file"));
         assert_eq!(nothing.local.map(String::from).as_deref(), Some("http://127.0.0.1:11434/"));
         assert!(read(&[("HAFT_FIND_OLLAMA", "false")]).expect("good settings").local.is_none());
@@ -216,8 +217,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_by_name_and_without_its_value() {
-        for (set, said) in [
+    fn error_names_the_variable_and_hides_its_value() {
+        for (set, expected) in [
             (vec![("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "hidden")], "OPENAI_BASE_URL is not"),
             (
                 vec![("GEMINI_API_KEY", "k"), ("GEMINI_BASE_URL", "https://hidden@a.example")],
@@ -229,12 +230,12 @@ mod tests {
         ] {
             let error = read(&set).err().expect("refused");
             let text = format!("{error:#}");
-            assert!(text.contains(said) && !text.contains("hidden"), "{text}");
+            assert!(text.contains(expected) && !text.contains("hidden"), "{text}");
         }
     }
 
     #[test]
-    fn the_host_of_ollama_is_read_as_ollama_does() {
+    fn ollama_host_is_parsed_as_ollama_parses_it() {
         for (text, expected) in [
             ("127.0.0.1:11434", "http://127.0.0.1:11434/"),
             ("gpu", "http://gpu:11434/"),

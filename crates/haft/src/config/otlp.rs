@@ -1,6 +1,6 @@
-//! Where traces go: the variables that OpenTelemetry gave names to, as checked settings.
+//! Trace settings from the environment variables that OpenTelemetry specifies.
 //!
-//! No error shows a value: addresses and headers may hold credentials.
+//! No error contains a value, since URLs and headers may contain credentials.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use haft_core::Message;
@@ -8,8 +8,8 @@ use haft_server::TraceSettings;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
+use crate::cli_error::{OrFail as _, failure};
 use crate::messages;
-use crate::refusal::{OrFail as _, failure};
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const TRACES_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
@@ -19,16 +19,17 @@ const PROTOCOL: &str = "OTEL_EXPORTER_OTLP_PROTOCOL";
 const TRACES_PROTOCOL: &str = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL";
 const ATTRIBUTES: &str = "OTEL_RESOURCE_ATTRIBUTES";
 
-/// The one way of speaking there is.
+/// The only supported protocol.
 const HTTP: &str = "http/protobuf";
 
-/// What `set` says; nothing without an address, or when all is switched off.
+/// Reads the settings from variables, which `set` looks up. Returns `None` without an endpoint, or if the SDK
+/// is disabled.
 pub(super) fn settings(set: impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<TraceSettings>> {
     if set("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
         return Ok(None);
     }
     let Some(endpoint) = endpoint(&set)? else { return Ok(None) };
-    // What is said of traces alone wins over what is said of everything.
+    // A variable for traces takes precedence over the one for all signals.
     let of = |traces: &'static str, all: &'static str| {
         let own = set(traces).map(|value| (traces, value));
         own.or_else(|| set(all).map(|value| (all, value)))
@@ -53,7 +54,7 @@ pub(super) fn settings(set: impl Fn(&str) -> Option<String>) -> anyhow::Result<O
     Ok(Some(TraceSettings { endpoint, headers, service, attributes }))
 }
 
-/// The address of traces as it is, or below the one of everything.
+/// Returns the endpoint for traces unchanged, or else the path `/v1/traces` below the general endpoint.
 fn endpoint(set: &impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<Url>> {
     let (name, written) = match (set(TRACES_ENDPOINT), set(ENDPOINT)) {
         (Some(whole), _) => (TRACES_ENDPOINT, whole),
@@ -84,7 +85,7 @@ fn headers(text: &str) -> Option<HeaderMap> {
     Some(headers)
 }
 
-/// `name=value,name2=value2` with percent-encoded values.
+/// Parses `name=value,name2=value2` with percent-encoded values. Returns `None` if the text is malformed.
 fn pairs(text: &str) -> Option<Vec<(String, String)>> {
     let written = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
     let read = written.map(|pair| {
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sent_unless_somebody_says_where_to() {
+    fn traces_are_off_without_an_endpoint() {
         assert!(read(&[]).expect("good").is_none());
         assert!(read(&[("OTEL_SERVICE_NAME", "x"), (HEADERS, "a=b")]).expect("good").is_none());
         for value in ["true", "TRUE"] {
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_of_everything_gets_a_path_and_that_of_traces_does_not() {
+    fn general_endpoint_gets_a_path_and_the_traces_endpoint_does_not() {
         for (set, expected) in [
             (vec![(ENDPOINT, "http://collector:4318")], "http://collector:4318/v1/traces"),
             (vec![(ENDPOINT, "https://otel.example/in/")], "https://otel.example/in/v1/traces"),
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_service_has_a_name_whoever_gives_it() {
+    fn service_name_comes_from_variable_then_attributes_then_default() {
         let named = |set: &[(&str, &str)]| {
             let set: Vec<(&str, &str)> = [(ENDPOINT, "http://c")].into_iter().chain(set.to_vec()).collect();
             good(&set).service
@@ -157,9 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_and_not_shown() {
+    fn error_names_the_variable_and_hides_its_value() {
         let collector = (ENDPOINT, "http://collector:4318");
-        for (set, said) in [
+        for (set, expected) in [
             (vec![(ENDPOINT, "canary:4318")], "OTEL_EXPORTER_OTLP_ENDPOINT is not a URL such as"),
             (vec![(ENDPOINT, "canary")], "OTEL_EXPORTER_OTLP_ENDPOINT is not a URL such as"),
             (vec![(ENDPOINT, "unix:///canary")], "OTEL_EXPORTER_OTLP_ENDPOINT is not a URL such as"),
@@ -174,7 +175,7 @@ mod tests {
             (vec![collector, (PROTOCOL, "grpc")], "haft sends traces as http/protobuf only"),
         ] {
             let error = format!("{:#}", read(&set).err().expect("refused"));
-            assert!(error.contains(said) && !error.contains("canary"), "{error}");
+            assert!(error.contains(expected) && !error.contains("canary"), "{error}");
         }
     }
 }

@@ -1,23 +1,23 @@
-//! How much of the call log is kept: what was set, as what the log goes by.
+//! The retention settings of the call log: maximum age and size.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use haft_core::Message;
-use haft_store::Retention;
+use haft_store::LogRetention;
 
+use crate::cli_error::failure;
 use crate::messages;
-use crate::refusal::failure;
 
 const DAYS: RangeInclusive<u64> = 1..=3650;
 const DAY: u64 = 24 * 60 * 60;
 
-/// Less would hardly hold its own indexes.
-const LEAST_BYTES: u64 = 64 << 20;
+/// The minimum size. A smaller log has hardly space for its indexes.
+const MIN_BYTES: u64 = 64 << 20;
 
-/// What is not set is as it is by default.
-pub(super) fn settings(days: Option<u64>, bytes: Option<u64>) -> anyhow::Result<Retention> {
-    let mut keep = Retention::default();
+/// Returns the retention. A value that is not set has its default.
+pub(super) fn settings(days: Option<u64>, bytes: Option<u64>) -> anyhow::Result<LogRetention> {
+    let mut retention = LogRetention::default();
     if let Some(days) = days {
         if !DAYS.contains(&days) {
             let (least, most) = DAYS.into_inner();
@@ -29,20 +29,20 @@ pub(super) fn settings(days: Option<u64>, bytes: Option<u64>) -> anyhow::Result<
                     .with("value", days),
             ));
         }
-        keep.age = Duration::from_secs(days * DAY);
+        retention.age = Duration::from_secs(days * DAY);
     }
     if let Some(bytes) = bytes {
-        if bytes < LEAST_BYTES {
+        if bytes < MIN_BYTES {
             return Err(failure(
                 Message::new(&messages::TOO_SMALL)
                     .with("name", "call_log_bytes")
-                    .with("least", format!("{LEAST_BYTES} (64 MiB)"))
+                    .with("least", format!("{MIN_BYTES} (64 MiB)"))
                     .with("value", bytes),
             ));
         }
-        keep.bytes = bytes;
+        retention.bytes = bytes;
     }
-    Ok(keep)
+    Ok(retention)
 }
 
 #[cfg(test)]
@@ -50,14 +50,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_is_kept_and_the_rest_is_as_it_was() {
+    fn settings_override_defaults_and_are_checked() {
         let days = |days: u64| Duration::from_secs(days * DAY);
-        let kept = |days, bytes| settings(days, bytes).map(|keep| (keep.age, keep.bytes)).ok();
-        assert_eq!(kept(None, None), Some((days(30), 16 << 30)));
-        assert_eq!(kept(Some(7), None), Some((days(7), 16 << 30)));
-        assert_eq!(kept(None, Some(LEAST_BYTES)), Some((days(30), LEAST_BYTES)));
-        for (days, bytes) in [(Some(0), None), (Some(3651), None), (None, Some(LEAST_BYTES - 1))] {
-            assert_eq!(kept(days, bytes), None, "{days:?} {bytes:?}");
+        let parsed =
+            |days, bytes| settings(days, bytes).map(|retention| (retention.age, retention.bytes)).ok();
+        assert_eq!(parsed(None, None), Some((days(30), 16 << 30)));
+        assert_eq!(parsed(Some(7), None), Some((days(7), 16 << 30)));
+        assert_eq!(parsed(None, Some(MIN_BYTES)), Some((days(30), MIN_BYTES)));
+        for (days, bytes) in [(Some(0), None), (Some(3651), None), (None, Some(MIN_BYTES - 1))] {
+            assert_eq!(parsed(days, bytes), None, "{days:?} {bytes:?}");
         }
     }
 }

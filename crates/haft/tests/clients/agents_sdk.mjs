@@ -2,9 +2,9 @@
 import { Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner, setTracingDisabled, tool } from "@openai/agents";
 import OpenAI from "openai";
 import { z } from "zod";
-import { agent, ask, base, conversation, description, missing, report, token, weather } from "./asking.mjs";
+import { agent, ask, base, conversation, description, missing, report, token, weather } from "./common.mjs";
 
-// It would tell OpenAI what was asked.
+// Traces would be sent to OpenAI.
 setTracingDisabled(true);
 const client = new OpenAI({ baseURL: base, apiKey: token, maxRetries: 0, timeout: 30_000 });
 const runner = new Runner({ tracingDisabled: true });

@@ -4,9 +4,9 @@ import asyncio
 import openai
 from agents import Agent, ModelSettings, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner, function_tool
 from agents import set_tracing_disabled
-from asking import AGENT, BASE, MISSING, TOKEN, ask, conversation, report, weather
+from common import AGENT, BASE, MISSING, TOKEN, ask, conversation, report, weather
 
-# It would tell OpenAI what was asked.
+# Traces would be sent to OpenAI.
 set_tracing_disabled(True)
 client = openai.AsyncOpenAI(base_url=BASE, api_key=TOKEN, max_retries=0, timeout=30)
 
@@ -52,7 +52,7 @@ async def memory():
 
 
 async def responses_memory():
-    """The server keeps what was said before, calls and results too."""
+    """The server stores the conversation, including calls and results."""
     agent = assistant(OpenAIResponsesModel, [])
     first = await Runner.run(agent, ask("introduction"))
     second = await Runner.run(agent, ask("tool"), previous_response_id=first.last_response_id)

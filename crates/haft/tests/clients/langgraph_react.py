@@ -1,6 +1,6 @@
-# LangGraph's agent that thinks and acts (`create_agent`, which was `create_react_agent`) with LangChain's OpenAI model.
+# LangGraph's ReAct agent (`create_agent`, formerly `create_react_agent`) with LangChain's OpenAI model.
 import openai
-from asking import AGENT, BASE, MISSING, TOKEN, ask, conversation, report, weather
+from common import AGENT, BASE, MISSING, TOKEN, ask, conversation, report, weather
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessageChunk
 from langchain_core.tools import tool
@@ -30,12 +30,12 @@ def user(name):
 def tools(model, name):
     graph, called = agent(model)
     messages = graph.invoke(user(name))["messages"]
-    # Calls that are made at the same time may be carried out in any order.
+    # Parallel calls may be executed in any order.
     return {"calls": sorted(called), "text": messages[-1].text, "messages": len(messages)}
 
 
 def streamed(model, name):
-    """Text as it comes out of the graph, of each message of the model in pieces."""
+    """Streams the graph and reports the text of the last message."""
     graph, called = agent(model)
     pieces = {}
     for chunk, _ in graph.stream(user(name), stream_mode="messages"):
@@ -46,7 +46,7 @@ def streamed(model, name):
 
 
 def memory():
-    # `metadata` of LangChain itself is for its tracing and is not sent.
+    # LangChain's own `metadata` parameter is for tracing and is not sent.
     kept = model(extra_body={"metadata": {"conversation_id": conversation()}})
     kept.invoke(ask("introduction"))
     return {"kept": kept.invoke(ask("memory")).text, "alone": model().invoke(ask("memory")).text}

@@ -1,6 +1,6 @@
 // OpenAI's Node library: chat completions with its own tool runner, and responses.
 import OpenAI from "openai";
-import { agent, ask, base, conversation, description, missing, parameters, report, token, weather } from "./asking.mjs";
+import { agent, ask, base, conversation, description, missing, parameters, report, token, weather } from "./common.mjs";
 
 const client = new OpenAI({ baseURL: base, apiKey: token, maxRetries: 0, timeout: 30_000 });
 const user = (name) => ({ role: "user", content: ask(name) });
@@ -25,7 +25,7 @@ async function chatStreamed(name) {
     };
 }
 
-/** The library carries out the calls of the model, until there are no more. */
+/** Lets the library execute the calls of the model until there are no more. */
 async function chatTools(name, stream) {
     const calls = [];
     const run = (given) => {
@@ -73,11 +73,11 @@ async function responsesTools(name, isStreamed) {
         const response = isStreamed
             ? await client.responses.stream({ model: agent, input: items, tools }).finalResponse()
             : await respond(items, { tools });
-        const wanted = response.output.filter((item) => item.type === "function_call");
-        if (wanted.length === 0) return { calls, text: response.output_text };
-        // As they came, which is how the library's examples do it.
+        const requested = response.output.filter((item) => item.type === "function_call");
+        if (requested.length === 0) return { calls, text: response.output_text };
+        // Sends the items back unchanged, like the library's examples.
         items.push(...response.output);
-        for (const call of wanted) {
+        for (const call of requested) {
             const { city } = JSON.parse(call.arguments);
             calls.push(`weather(${city})`);
             items.push({ type: "function_call_output", call_id: call.call_id, output: weather(city) });

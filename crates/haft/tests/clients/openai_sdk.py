@@ -1,9 +1,9 @@
-# OpenAI's Python library: chat completions, as most programs use them, and responses.
-# (Not called openai.py: Python would import it in place of the library.)
+# OpenAI's Python library: chat completions and responses.
+# (Not called openai.py: Python would import it instead of the library.)
 import json
 
 import openai
-from asking import AGENT, BASE, MISSING, TOKEN, WEATHER, ask, conversation, report, weather
+from common import AGENT, BASE, MISSING, TOKEN, WEATHER, ask, conversation, report, weather
 
 client = openai.OpenAI(base_url=BASE, api_key=TOKEN, max_retries=0, timeout=30)
 FUNCTION = {"type": "function", "function": WEATHER}
@@ -38,7 +38,7 @@ def chat_streamed(name):
 
 
 def chat_tools(name):
-    """A client that carries out the calls of the model itself, until there are no more."""
+    """Executes the calls of the model until there are no more."""
     messages, called = [user(name)], []
     while True:
         choice = complete(messages, tools=[FUNCTION]).choices[0]
@@ -52,7 +52,7 @@ def chat_tools(name):
 
 
 def chat_tools_streamed(name):
-    """The same through the library's own helper, which puts the pieces together."""
+    """Executes the calls of streamed completions, which the library's helper assembles."""
     messages, called = [user(name)], []
     while True:
         with client.chat.completions.stream(model=AGENT, messages=messages, tools=[FUNCTION]) as stream:
@@ -105,7 +105,7 @@ def responses_streamed(name):
 
 
 def responses_tools(name, streamed=False):
-    """All that was said is sent again: nothing has to be kept on the server."""
+    """Sends the complete history with each request: the server need not store anything."""
     tool = {"type": "function", "strict": True, **WEATHER}
     items, called = [user(name)], []
     while True:
@@ -131,13 +131,13 @@ def responses_usage():
 
 
 def responses_memory():
-    """The server keeps what was said before."""
+    """The server stores the conversation."""
     first = respond(ask("introduction"))
     return respond(ask("memory"), previous_response_id=first.id).output_text
 
 
 def responses_tools_kept(name):
-    """The server keeps the call; only its result is sent."""
+    """The server stores the call: only the result is sent."""
     tool = {"type": "function", "strict": True, **WEATHER}
     first = respond(ask(name), tools=[tool])
     outputs = [

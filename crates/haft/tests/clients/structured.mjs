@@ -6,7 +6,7 @@ import { generateObject, generateText, Output, streamObject } from "ai";
 import OpenAI from "openai";
 import { zodResponseFormat, zodTextFormat } from "openai/helpers/zod";
 import { z } from "zod";
-import { agent, ask, base, report, token } from "./asking.mjs";
+import { agent, ask, base, report, token } from "./common.mjs";
 
 setTracingDisabled(true);
 const Record = z.object({ city: z.string(), degrees: z.number().int() });

@@ -11,7 +11,7 @@ from pydantic_ai import Agent as PydanticAgent
 from pydantic_ai import NativeOutput
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel as PydanticResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
-from asking import AGENT, BASE, TOKEN, ask, report
+from common import AGENT, BASE, TOKEN, ask, report
 
 set_tracing_disabled(True)
 
@@ -98,7 +98,7 @@ async def main():
             "responses": openai_responses(name),
             "responses_streamed": openai_responses_streamed(name),
         }
-    # A JSON object need not be a record, and arguments of a tool have no response format: neither is repaired by Haft.
+    # Haft repairs neither JSON objects, which need not match the schema, nor arguments of a tool.
     libraries = {
         "openai_object": openai_object("record"),
         "pydantic_ai_chat_tool": await pydantic_ai(OpenAIChatModel, Record, "record"),

@@ -2,7 +2,7 @@
 import instructor
 import openai
 from pydantic import BaseModel
-from asking import AGENT, BASE, TOKEN, ask, report
+from common import AGENT, BASE, TOKEN, ask, report
 
 
 class Record(BaseModel):

@@ -3,7 +3,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, generateText, stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
-import { agent, ask, base, conversation, description, missing, report, token, weather } from "./asking.mjs";
+import { agent, ask, base, conversation, description, missing, report, token, weather } from "./common.mjs";
 
 const compatible = createOpenAICompatible({ name: "haft", baseURL: base, apiKey: token, includeUsage: true });
 const openai = createOpenAI({ baseURL: base, apiKey: token });
@@ -51,7 +51,7 @@ async function toolsStreamed(model, name) {
 }
 
 async function memory() {
-    // What the SDK does not know of goes into the body as it stands.
+    // The SDK adds unknown options to the body unchanged.
     const providerOptions = { haft: { metadata: { conversation_id: conversation() } } };
     await plain(compatible(agent), "introduction", { providerOptions });
     return { kept: await plain(compatible(agent), "memory", { providerOptions }), alone: await plain(compatible(agent), "memory") };
@@ -63,7 +63,7 @@ async function responsesMemory() {
     return plain(openai.responses(agent), "memory", { providerOptions: { openai: { previousResponseId } } });
 }
 
-/** A history as the SDK keeps it: on responses it names what was answered by its id and does not send it again. */
+/** Continues the SDK's own history. On responses, the SDK sends ids of earlier items instead of their content. */
 async function history(model) {
     const messages = [{ role: "user", content: ask("introduction") }];
     const first = await generateText({ ...common, model, messages });

@@ -1,4 +1,4 @@
-//! Agents through the doors of the binary: their tools set, fields replaced and patched, stale writers told.
+//! Changing agents over REST: setting tools, replacing and patching fields, and optimistic locking.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::agents::{make, patch, refused, search};
 use crate::http_tools::start;
 
 #[tokio::test]
-async fn setting_tools_adds_and_removes_and_keeps_the_config_of_those_that_stay() {
+async fn setting_tools_preserves_the_config_of_bindings_that_remain() {
     let (_server, api) = start(&[]).await;
     let id = make(&api, "/api/tools", &search()).await["id"].clone();
     let config = json!({"maxResults": 5, "$fixed": {"region": "cn"}});
@@ -15,14 +15,14 @@ async fn setting_tools_adds_and_removes_and_keeps_the_config_of_those_that_stay(
         {"tool_id": "search", "sort_order": 10, "tool_config": {"max_results": 5, "$fixed": {"region": "cn"}}},
     ]});
     let agent = make(&api, "/api/agents", &body).await;
-    assert_eq!(agent["toolIds"], json!([id, "calculator"]), "in their order");
-    assert_eq!(agent["bindings"][0]["toolConfig"], config, "under the names of the arguments");
+    assert_eq!(agent["toolIds"], json!([id, "calculator"]), "by sort order");
+    assert_eq!(agent["bindings"][0]["toolConfig"], config, "with the argument names of the schema");
 
     let back = api.put("/api/agents/clerk", &agent).await;
     assert_eq!(
         (back.status, back.data()),
         (200, &agent),
-        "what was read can be sent back; no change, no version"
+        "an unchanged agent can be sent back and gets no new version"
     );
     let without = api.put("/api/agents/clerk", &json!({"name": "clerk", "description": "Counts."})).await;
     assert_eq!(without.data()["bindings"], agent["bindings"], "{}", without.body);
@@ -55,19 +55,19 @@ async fn setting_tools_adds_and_removes_and_keeps_the_config_of_those_that_stay(
 }
 
 #[tokio::test]
-async fn an_agent_is_replaced_patched_tried_out_and_guarded_against_stale_writers() {
+async fn agent_is_replaced_and_patched_with_dry_runs_and_if_match() {
     let (_server, api) = start(&[]).await;
     make(&api, "/api/agents", &json!({"name": "other"})).await;
-    let given = json!({
+    let definition = json!({
         "name": "clerk", "description": "Counts.", "category": "office", "locale": "zh",
         "config": {"model": "m", "temperature": 0.5, "maxSteps": 3, "toolChoice": "calculator"}, "toolIds": ["calculator"],
     });
-    let tried = api.post("/api/agents?dryRun=true", &given).await;
-    assert_eq!((tried.status, &tried.data()["config"]["maxSteps"]), (200, &json!(3)), "{}", tried.body);
-    assert_eq!(api.get("/api/agents/clerk").await.status, 404, "a dry run keeps nothing");
+    let dry_run = api.post("/api/agents?dryRun=true", &definition).await;
+    assert_eq!((dry_run.status, &dry_run.data()["config"]["maxSteps"]), (200, &json!(3)), "{}", dry_run.body);
+    assert_eq!(api.get("/api/agents/clerk").await.status, 404, "a dry run stores nothing");
     let taken = api.post("/api/agents?dryRun=true", &json!({"name": "other"})).await;
     assert_eq!((taken.status, taken.message()), (409, "other exists already"));
-    let agent = make(&api, "/api/agents", &given).await;
+    let agent = make(&api, "/api/agents", &definition).await;
 
     let changed = patch(
         &api,
@@ -82,9 +82,9 @@ async fn an_agent_is_replaced_patched_tried_out_and_guarded_against_stale_writer
         (&json!(null), &json!(16), &json!("n"), &json!("calculator"))
     );
     assert_eq!((&changed.data()["locale"], &changed.data()["category"]), (&json!(null), &json!(null)));
-    assert_eq!(changed.data()["description"], "Counts.", "what is not said stays");
+    assert_eq!(changed.data()["description"], "Counts.", "omitted fields are unchanged");
     assert_eq!((&changed.data()["createdAt"], &changed.data()["id"]), (&agent["createdAt"], &agent["id"]));
-    for (body, said) in [
+    for (body, message) in [
         (json!({"name": null}), "name: is required"),
         (json!({"id": "x"}), "id: is set by the server"),
         (json!({"version": 1}), "version: is set by the server"),
@@ -92,29 +92,29 @@ async fn an_agent_is_replaced_patched_tried_out_and_guarded_against_stale_writer
         (json!({"toolIds": ["nope"]}), "toolIds.0: there is no tool nope"),
         (json!("x"), "(root): \"x\" is not of type \"object\""),
     ] {
-        refused(&patch(&api, "/api/agents/clerk", &body).await, said, &body);
+        refused(&patch(&api, "/api/agents/clerk", &body).await, message, &body);
     }
 
     let replacement = json!({"name": "clerk", "systemPrompt": "Be brief."});
     let stale = api.with("if-match", "\"1\"").put("/api/agents/clerk", &replacement).await;
     assert_eq!((stale.status, stale.kind()), (409, "Conflict"));
     assert!(
-        stale.message().starts_with("clerk was changed meanwhile: its version is 2, not 1"),
+        stale.message().starts_with("clerk has been changed: its version is 2, not 1"),
         "{}",
         stale.message()
     );
-    let tried = api.with("if-match", "1").put("/api/agents/clerk?dryRun=true", &replacement).await;
-    assert_eq!((tried.status, tried.message()), (409, stale.message()));
-    let tried = api.put("/api/agents/clerk?dryRun=true", &json!({"name": "other"})).await;
-    assert_eq!(tried.status, 409, "a name that is taken");
-    let tried = api.put("/api/agents/clerk?dryRun=true", &replacement).await;
-    assert_eq!((tried.status, &tried.data()["version"]), (200, &json!(3)));
-    let kept = api.with("if-match", "2").put("/api/agents/clerk", &replacement).await;
-    assert_eq!((kept.status, kept.header("etag")), (200, Some("\"3\"")), "{}", kept.body);
+    let dry_run = api.with("if-match", "1").put("/api/agents/clerk?dryRun=true", &replacement).await;
+    assert_eq!((dry_run.status, dry_run.message()), (409, stale.message()));
+    let dry_run = api.put("/api/agents/clerk?dryRun=true", &json!({"name": "other"})).await;
+    assert_eq!(dry_run.status, 409, "the name exists");
+    let dry_run = api.put("/api/agents/clerk?dryRun=true", &replacement).await;
+    assert_eq!((dry_run.status, &dry_run.data()["version"]), (200, &json!(3)));
+    let replaced = api.with("if-match", "2").put("/api/agents/clerk", &replacement).await;
+    assert_eq!((replaced.status, replaced.header("etag")), (200, Some("\"3\"")), "{}", replaced.body);
     assert_eq!(
-        (&kept.data()["description"], &kept.data()["toolIds"]),
+        (&replaced.data()["description"], &replaced.data()["toolIds"]),
         (&json!(""), &json!(["calculator"])),
-        "fields are replaced, tools stay"
+        "fields are replaced, tools are unchanged"
     );
     assert_eq!(api.put("/api/agents/clerk", &json!({"name": "other"})).await.status, 409);
     assert_eq!(api.with("if-match", "1").delete("/api/agents/clerk").await.status, 409);

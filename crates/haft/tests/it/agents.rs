@@ -1,12 +1,12 @@
-//! Agents through the doors of the binary: made, refused, listed, and whose they are.
+//! Agents over REST: creation, validation, listing, and access control. Also helpers for other test modules.
 
 use axum::http::Method;
-use haft_testkit::{Client, HaftProcess, Reply};
+use haft_testkit::{Client, HaftProcess, TestResponse};
 use serde_json::{Value, json};
 
 use crate::http_tools::start;
 
-/// A tool with arguments of several sorts, and headers.
+/// Returns the definition of an HTTP tool with several types of arguments, and headers.
 pub(crate) fn search() -> Value {
     json!({
         "name": "search", "description": "Searches.", "endpoint": "https://search.example/v1", "method": "post",
@@ -22,58 +22,59 @@ pub(crate) fn search() -> Value {
     })
 }
 
-/// Makes something, and gives it as it was made.
+/// Creates a resource with POST and returns its data.
 pub(crate) async fn make(api: &Client, path: &str, body: &Value) -> Value {
     let reply = api.post(path, body).await;
     assert_eq!(reply.status, 201, "{path} {body}: {}", reply.body);
     reply.data().clone()
 }
 
-pub(crate) async fn patch(api: &Client, path: &str, body: &Value) -> Reply {
+pub(crate) async fn patch(api: &Client, path: &str, body: &Value) -> TestResponse {
     api.send_json(Method::PATCH, path, body).await
 }
 
-/// Somebody else, in a space of their own.
+/// Creates another user, who has a separate space, and returns the user's client.
 pub(crate) async fn stranger(server: &HaftProcess, api: &Client) -> Client {
     let password = "correct horse battery";
     make(api, "/api/users", &json!({"name": "bob", "password": password})).await;
     let anyone = Client::anonymous(&server.url);
-    let entered = anyone.post("/api/login", &json!({"name": "bob", "password": password})).await;
-    assert_eq!(entered.status, 200, "{}", entered.body);
-    let cookie = entered.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+    let session = anyone.post("/api/login", &json!({"name": "bob", "password": password})).await;
+    assert_eq!(session.status, 200, "{}", session.body);
+    let cookie = session.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
     let token = make(&anyone.with("cookie", cookie), "/api/tokens", &json!({"name": "t"})).await;
     Client::new(&server.url, token["token"].as_str().expect("a token"))
 }
 
-/// A token of less scope.
+/// Creates a token with a smaller scope and returns its client.
 pub(crate) async fn scoped(server: &HaftProcess, api: &Client, scope: &str) -> Client {
     let token = make(api, "/api/tokens", &json!({"name": scope, "scope": scope})).await;
     Client::new(&server.url, token["token"].as_str().expect("a token"))
 }
 
+/// Asserts a validation error whose message contains `message`. `about` is the request that failed.
 #[track_caller]
-pub(crate) fn refused(reply: &Reply, said: &str, about: &Value) {
+pub(crate) fn refused(reply: &TestResponse, message: &str, about: &Value) {
     assert_eq!((reply.status, reply.kind()), (400, "Validation"), "{about}: {}", reply.body);
     assert!(reply.message().starts_with("Invalid inputs: "), "{about}: {}", reply.message());
-    assert!(reply.message().contains(said), "{about}: {}", reply.message());
+    assert!(reply.message().contains(message), "{about}: {}", reply.message());
 }
 
 #[tokio::test]
-async fn an_agent_is_made_and_read_with_every_field() {
+async fn agent_is_created_and_read_with_every_field() {
     let (_server, api) = start(&[]).await;
     let tool = make(&api, "/api/tools", &search()).await;
     let reply =
         api.post("/api/agents", &json!({"name": "天气 clerk", "tool_ids": ["search", "calculator"]})).await;
     assert_eq!((reply.status, reply.header("etag")), (201, Some("\"1\"")), "{}", reply.body);
     let agent = reply.data();
-    let mut shown = agent.clone();
+    let mut fields = agent.clone();
     for field in ["id", "spaceId", "ownerId", "createdAt", "updatedAt"] {
-        assert!(shown[field].is_string(), "{field}");
-        shown.as_object_mut().expect("an object").remove(field);
+        assert!(fields[field].is_string(), "{field}");
+        fields.as_object_mut().expect("an object").remove(field);
     }
     let binding = |tool: &Value, order: u32| json!({"toolId": tool, "sortOrder": order, "toolConfig": {}, "overrides": {}, "isEnabled": true});
     assert_eq!(
-        shown,
+        fields,
         json!({
             "name": "天气 clerk", "category": null, "description": "", "systemPrompt": "", "isActive": true, "locale": null,
             "config": {
@@ -98,13 +99,13 @@ async fn an_agent_is_made_and_read_with_every_field() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_agent_is_said_and_nothing_is_kept() {
+async fn invalid_agent_is_rejected_with_all_errors_and_not_stored() {
     let (_server, api) = start(&[]).await;
     make(&api, "/api/tools", &search()).await;
     let choice = "config.toolChoice: must be auto, none, required or the name of one of the agent's tools";
-    let name = "name: must have 1 to 64 visible characters, and no blank at either end";
+    let name = "name: must have 1 to 64 visible characters, and no whitespace at either end";
     let long = "x".repeat(65);
-    for (body, said) in [
+    for (body, message) in [
         (json!([]), "(root): [] is not of type \"object\""),
         (json!({}), "name: is required"),
         (json!({"name": null}), "name: is required"),
@@ -152,11 +153,11 @@ async fn what_is_wrong_with_an_agent_is_said_and_nothing_is_kept() {
         (json!({"name": "a", "toolIds": ["search", 7]}), "toolIds.1: 7 is not of type \"string\""),
         (
             json!({"name": "a", "toolIds": ["search", "search"]}),
-            "toolIds.1: is there already; a tool is bound once",
+            "toolIds.1: is already bound; an agent can bind a tool only once",
         ),
         (
             json!({"name": "a", "toolIds": ["calculator"], "bindings": [{"toolId": "search"}]}),
-            "toolIds: names other tools than bindings do",
+            "toolIds: lists other tools than bindings",
         ),
         (
             json!({"name": "a", "bindings": [{"toolId": "search"}, {"toolId": "nope"}]}),
@@ -177,7 +178,7 @@ async fn what_is_wrong_with_an_agent_is_said_and_nothing_is_kept() {
             "ownerId: is set by the server",
         ),
     ] {
-        refused(&api.post("/api/agents", &body).await, said, &body);
+        refused(&api.post("/api/agents", &body).await, message, &body);
     }
     let all = json!({
         "name": " x", "config": {"maxSteps": 0, "temperature": -1}, "toolIds": ["nope"], "version": 7, "colour": 1,
@@ -189,7 +190,7 @@ async fn what_is_wrong_with_an_agent_is_said_and_nothing_is_kept() {
     assert_eq!(paths, ["colour", "config.maxSteps", "config.temperature", "name", "toolIds.0", "version"]);
     let chinese = api.with("accept-language", "zh").post("/api/agents", &json!({"name": ""})).await;
     assert_eq!(chinese.message(), "输入无效：name: 必须为 1 到 64 个可见字符，首尾不能有空白");
-    assert_eq!(api.get("/api/agents").await.data()["items"], json!([]), "nothing was kept");
+    assert_eq!(api.get("/api/agents").await.data()["items"], json!([]), "nothing was stored");
 }
 
 #[tokio::test]
@@ -227,24 +228,24 @@ async fn agents_are_listed_by_page_and_filter() {
 }
 
 #[tokio::test]
-async fn agents_are_for_their_space_and_for_those_who_may() {
+async fn agents_are_visible_in_their_space_and_changed_with_edit_rights_only() {
     let (server, api) = start(&[]).await;
     let agent = make(&api, "/api/agents", &json!({"name": "clerk", "toolIds": ["calculator"]})).await;
     let id = agent["id"].as_str().expect("an id");
     let bob = stranger(&server, &api).await;
-    let nobody = "0190b5a0-0000-7000-8000-000000000000";
+    let unknown = "0190b5a0-0000-7000-8000-000000000000";
     for path in ["/api/agents/ID", "/api/agents/ID/tools", "/api/agents/ID/tools/calculator"] {
         for method in [Method::GET, Method::PUT, Method::PATCH, Method::POST, Method::DELETE] {
             let ask = async |id: &str| {
                 bob.send_json(method.clone(), &path.replace("ID", id), &json!({"name": "x"})).await
             };
-            let (foreign, missing) = (ask(id).await, ask(nobody).await);
+            let (foreign, missing) = (ask(id).await, ask(unknown).await);
             assert!([404, 405].contains(&foreign.status), "{method} {path}: {}", foreign.body);
             assert_eq!(foreign.status, missing.status, "{method} {path}");
             if foreign.status == 404 {
                 assert_eq!(
                     foreign.message().replace(id, "ID"),
-                    missing.message().replace(nobody, "ID"),
+                    missing.message().replace(unknown, "ID"),
                     "{method} {path}"
                 );
             }

@@ -1,6 +1,7 @@
-//! Files that calls read: by `artifact://ID` and by our own address, for their owner, never over the network.
+//! Calls that read artifacts, by `artifact://ID` and by the server's URL: for the owner only, without the
+//! network.
 
-use haft_testkit::{Client, Reply, Upstream, json_reply};
+use haft_testkit::{Client, TestResponse, Upstream, json_reply};
 use serde_json::{Value, json};
 
 use crate::agents::{make, stranger};
@@ -8,11 +9,11 @@ use crate::artifacts::upload;
 use crate::http_tools::start;
 use crate::tool_calls::{mock, read as read_row};
 
-async fn execute(client: &Client, tool: &str, arguments: Value) -> Reply {
+async fn execute(client: &Client, tool: &str, arguments: Value) -> TestResponse {
     client.post(&format!("/api/tools/{tool}/execute"), &json!({"arguments": arguments})).await
 }
 
-async fn read(client: &Client, url: &str) -> Reply {
+async fn read(client: &Client, url: &str) -> TestResponse {
     execute(client, "url_reader", json!({"url": url})).await
 }
 
@@ -21,7 +22,7 @@ fn reference(artifact: &Value) -> String {
 }
 
 #[tokio::test]
-async fn the_reader_reads_files_of_its_caller() {
+async fn url_reader_reads_artifacts_of_its_caller() {
     let (server, api) = start(&[]).await;
     let bob = stranger(&server, &api).await;
     let text = upload(&api, "潮汐.txt", "text/plain", "两行\n文字".as_bytes()).await;
@@ -30,25 +31,25 @@ async fn the_reader_reads_files_of_its_caller() {
         "url": url, "title": "潮汐.txt", "description": "", "content": "两行\n文字", "contentLength": 5,
         "truncated": false,
     });
-    let made = read(&api, &url).await;
-    assert_eq!(made.data()["data"], expected, "{}", made.body);
-    // Our own listener is never dialled, so this comes from the store too.
+    let called = read(&api, &url).await;
+    assert_eq!(called.data()["data"], expected, "{}", called.body);
+    // The server never connects to itself: this is read from the store, too.
     let port = server.url.rsplit_once(':').expect("a port").1;
     let id = text["id"].as_str().expect("an id");
     let by_name = format!("http://localhost:{port}/api/artifacts/{id}");
     for own in [text["url"].as_str().expect("a URL"), by_name.as_str()] {
-        let made = read(&api, own).await;
-        assert_eq!((made.status, &made.data()["data"]["content"]), (200, &expected["content"]), "{own}");
+        let called = read(&api, own).await;
+        assert_eq!((called.status, &called.data()["data"]["content"]), (200, &expected["content"]), "{own}");
     }
     let words = "A paragraph with words enough to be an article, and a few more after that. ".repeat(5);
     let page = format!("<title>Tides</title><nav>Menu</nav><article><p>{words}</p><p>{words}</p></article>");
     let page = upload(&api, "page.html", "text/html", page.as_bytes()).await;
-    let made = read(&api, &reference(&page)).await;
-    assert_eq!(made.data()["data"]["title"], "Tides", "{}", made.body);
-    let content = made.data()["data"]["content"].as_str().expect("a text");
+    let called = read(&api, &reference(&page)).await;
+    assert_eq!(called.data()["data"]["title"], "Tides", "{}", called.body);
+    let content = called.data()["data"]["content"].as_str().expect("a text");
     assert!(content.contains("A paragraph") && !content.contains("Menu"), "{content}");
 
-    // A type that nobody said is found out; one that is no text is refused.
+    // A missing media type is detected, and files that are not text are rejected.
     let unknown = upload(&api, "notes", "", b"Plain words.").await;
     assert_eq!(read(&api, &reference(&unknown)).await.data()["data"]["content"], "Plain words.");
     let image = upload(&api, "a.png", "image/png", b"\x89PNG").await;
@@ -59,20 +60,20 @@ async fn the_reader_reads_files_of_its_caller() {
     assert_eq!((refused.status, refused.kind()), (422, "Execution"), "{}", refused.body);
     assert!(refused.message().starts_with("large.txt has 5242881 bytes"), "{}", refused.message());
 
-    // Another's is not there, by whatever name.
+    // Files of other users are not found, whatever the URL.
     for url in [url.as_str(), text["url"].as_str().expect("a URL"), "artifact://nonsense", "artifact://"] {
         let refused = read(&bob, url).await;
         assert_eq!((refused.status, refused.kind()), (404, "NotFound"), "{url}: {}", refused.body);
         assert!(refused.message().starts_with("there is no artifact "), "{url}: {}", refused.message());
     }
-    // A link opens it for bob too.
+    // A link makes the file readable for bob.
     let link = api.post(&format!("/api/artifacts/{id}/link"), &json!({})).await;
-    let made = read(&bob, link.data()["url"].as_str().expect("a URL")).await;
-    assert_eq!(made.data()["data"]["content"], expected["content"], "{}", made.body);
+    let called = read(&bob, link.data()["url"].as_str().expect("a URL")).await;
+    assert_eq!(called.data()["data"]["content"], expected["content"], "{}", called.body);
 }
 
 #[tokio::test]
-async fn an_answer_made_from_a_file_is_kept_for_its_owner_alone() {
+async fn cached_result_from_an_artifact_is_returned_to_its_owner_only() {
     let (server, api) = start(&[]).await;
     let space = make(&api, "/api/spaces", &json!({"name": "team"})).await;
     let space = space["id"].as_str().expect("an id");
@@ -83,8 +84,8 @@ async fn an_answer_made_from_a_file_is_kept_for_its_owner_alone() {
     let chief = make(&api, "/api/tokens", &json!({"name": "chief", "spaceId": space})).await;
     let chief = Client::new(&server.url, chief["token"].as_str().expect("a token"));
     let anyone = Client::anonymous(&server.url);
-    let entered = anyone.post("/api/login", &json!({"name": "bob", "password": password})).await;
-    let cookie = entered.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+    let login = anyone.post("/api/login", &json!({"name": "bob", "password": password})).await;
+    let cookie = login.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
     let bob = anyone.with("cookie", cookie).with("haft-space", space);
 
     let tool = json!({
@@ -94,14 +95,14 @@ async fn an_answer_made_from_a_file_is_kept_for_its_owner_alone() {
     make(&chief, "/api/tools", &tool).await;
     let file = upload(&chief, "a.txt", "text/plain", b"Of the chief.").await;
     let own = file["url"].as_str().expect("a URL").to_owned();
-    // However it is written, it is the same address.
+    // Equivalent spellings of the URL.
     let backslashes = own.replace("/api/artifacts/", "\\api\\artifacts\\");
     let dots = own.replace("/artifacts/", "/x/../artif\tacts/");
     for url in [reference(&file), own, backslashes, dots] {
         for cached in [false, true] {
-            let made = execute(&chief, "cached_reader", json!({"url": url})).await;
-            assert_eq!(made.data()["data"]["content"], "Of the chief.", "{}", made.body);
-            assert_eq!(made.data()["cached"], cached, "{url}: {}", made.body);
+            let called = execute(&chief, "cached_reader", json!({"url": url})).await;
+            assert_eq!(called.data()["data"]["content"], "Of the chief.", "{}", called.body);
+            assert_eq!(called.data()["cached"], cached, "{url}: {}", called.body);
         }
         let refused = execute(&bob, "cached_reader", json!({"url": url})).await;
         assert_eq!((refused.status, refused.kind()), (404, "NotFound"), "{}", refused.body);
@@ -109,7 +110,7 @@ async fn an_answer_made_from_a_file_is_kept_for_its_owner_alone() {
 }
 
 #[tokio::test]
-async fn a_link_that_a_call_is_given_opens_nothing_on_record() {
+async fn link_in_arguments_is_masked_in_the_call_log() {
     let (_server, api) = start(&[]).await;
     mock(&api, "echo", json!([])).await;
     let file = upload(&api, "a.txt", "text/plain", b"Words.").await;
@@ -130,12 +131,12 @@ async fn a_link_that_a_call_is_given_opens_nothing_on_record() {
         assert!(row["arguments"].to_string().contains(&masked), "{row}");
         assert_eq!((&row["replayable"], &row["notReplayable"]), (&json!(false), &json!("masked")), "{row}");
     }
-    let answer = read(&api, &link).await;
-    assert_eq!(answer.data()["data"]["content"], "Words.", "it works all the same: {}", answer.body);
+    let reply = read(&api, &link).await;
+    assert_eq!(reply.data()["data"]["content"], "Words.", "the link works anyway: {}", reply.body);
 }
 
 #[tokio::test]
-async fn http_tools_send_files_of_their_caller() {
+async fn http_tools_send_artifacts_of_their_caller() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({"ok": true}))).await;
     let (server, api) = start(&[]).await;
     let bob = stranger(&server, &api).await;
@@ -179,14 +180,14 @@ async fn http_tools_send_files_of_their_caller() {
     assert_eq!(sent.status, 200, "{}", sent.body);
     let seen = upstream.seen().pop().expect("a request");
     assert_eq!((seen.header("content-type"), seen.body.as_slice()), (Some("image/png"), &bytes[..]));
-    // Elsewhere it is a text like others.
+    // In a JSON body, the reference is plain text.
     assert_eq!(execute(&api, "plain", json!({"file": named})).await.status, 200);
     assert_eq!(upstream.seen().pop().expect("a request").json(), json!({"file": named}));
 
-    // A dry run names the file and reads nothing; another's is sent nowhere.
+    // A dry run shows the reference without reading the file. Files of other users are not sent.
     let dry = json!({"arguments": arguments, "options": {"dryRun": true}});
-    let shown = api.post("/api/tools/forms/execute", &dry).await;
-    assert_eq!(shown.data()["data"]["body"]["file"], json!(named), "{}", shown.body);
+    let dry_run = api.post("/api/tools/forms/execute", &dry).await;
+    assert_eq!(dry_run.data()["data"]["body"]["file"], json!(named), "{}", dry_run.body);
     for (tool, arguments) in [("forms", arguments), ("binary", json!({"file": named}))] {
         let refused = execute(&bob, tool, arguments).await;
         assert_eq!((refused.status, refused.kind()), (404, "NotFound"), "{tool}: {}", refused.body);

@@ -1,19 +1,20 @@
-//! Files through the doors of the binary: in and out as they are, for whom, by which link, how much of them.
+//! Artifacts over REST: upload and download, access control, links, and quotas.
 
 use axum::http::Method;
-use haft_testkit::{Client, HaftProcess, Place, Reply, eventually};
+use haft_testkit::{Client, HaftProcess, TestResponse, TestStorage, eventually};
 use serde_json::{Value, json};
 
 use crate::agents::make;
 use crate::http_tools::start;
-use crate::openapi::check_answer;
+use crate::openapi::check_response;
 
 const FORM: &str = "multipart/form-data; boundary=frontier";
-const LARGEST: usize = 32 << 20;
-const NOBODY: &str = "0190b5a0-0000-7000-8000-000000000000";
+/// Maximum size of a file.
+const MAX_FILE_BYTES: usize = 32 << 20;
+const UNKNOWN_ID: &str = "0190b5a0-0000-7000-8000-000000000000";
 const PASSWORD: &str = "correct horse battery";
 
-/// A part of a form. The name stands as a browser would write it.
+/// Builds a part of a form. The name is escaped like in a browser.
 fn part(field: &str, name: &str, kind: &str, content: &[u8]) -> Vec<u8> {
     let head = format!(
         "--frontier\r\nContent-Disposition: form-data; name=\"{field}\"; filename=\"{name}\"\r\nContent-Type: {kind}\r\n\r\n"
@@ -25,11 +26,11 @@ fn form(name: &str, kind: &str, content: &[u8]) -> Vec<u8> {
     [part("file", name, kind, content), b"--frontier--\r\n".to_vec()].concat()
 }
 
-async fn send(client: &Client, form: Vec<u8>) -> Reply {
+async fn send(client: &Client, form: Vec<u8>) -> TestResponse {
     client.with("content-type", FORM).send(Method::POST, "/api/artifacts", form).await
 }
 
-/// Uploads a file, and gives what is told of it.
+/// Uploads a file and returns its metadata.
 pub(crate) async fn upload(client: &Client, name: &str, kind: &str, content: &[u8]) -> Value {
     let reply = send(client, form(name, kind, content)).await;
     assert_eq!(reply.status, 201, "{name}: {}", reply.body);
@@ -49,41 +50,43 @@ async fn count(client: &Client) -> usize {
     reply.data()["items"].as_array().expect("a list").len()
 }
 
-/// A token of a user for a space, by way of a session.
+/// Creates a token of a user for a space, using a session. Returns the token's client.
 async fn token(server: &HaftProcess, name: &str, space: Option<&str>) -> Client {
     let anyone = Client::anonymous(&server.url);
-    let entered = anyone.post("/api/login", &json!({"name": name, "password": PASSWORD})).await;
-    assert_eq!(entered.status, 200, "{}", entered.body);
-    let cookie = entered.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
-    let mut wanted = json!({"name": "t"});
+    let session = anyone.post("/api/login", &json!({"name": name, "password": PASSWORD})).await;
+    assert_eq!(session.status, 200, "{}", session.body);
+    let cookie = session.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+    let mut body = json!({"name": "t"});
     if let Some(space) = space {
-        wanted["spaceId"] = json!(space);
+        body["spaceId"] = json!(space);
     }
-    let made = make(&anyone.with("cookie", cookie), "/api/tokens", &wanted).await;
-    Client::new(&server.url, made["token"].as_str().expect("a token"))
+    let created = make(&anyone.with("cookie", cookie), "/api/tokens", &body).await;
+    Client::new(&server.url, created["token"].as_str().expect("a token"))
 }
 
-/// Two admins of one space, one of whom runs the server.
+/// A space with two admins, one of whom is the operator of the server.
 struct Team {
     server: HaftProcess,
     space: String,
-    /// Who runs the server, in its own space and in the team's.
+    /// The operator in the default space.
     operator: Client,
+    /// The operator in the team's space.
     chief: Client,
-    /// Somebody else, in the team's space and in their own.
+    /// Bob in the team's space.
     bob: Client,
+    /// Bob in his default space.
     bob_at_home: Client,
 }
 
 async fn team() -> Team {
     let (server, operator) = start(&[]).await;
-    let made = make(&operator, "/api/spaces", &json!({"name": "team"})).await;
-    let space = made["id"].as_str().expect("an id").to_owned();
+    let created = make(&operator, "/api/spaces", &json!({"name": "team"})).await;
+    let space = created["id"].as_str().expect("an id").to_owned();
     make(&operator, "/api/users", &json!({"name": "bob", "password": PASSWORD})).await;
     let member = format!("/api/spaces/{space}/members/bob");
     assert_eq!(operator.put(&member, &json!({"role": "admin"})).await.status, 200);
-    let wanted = json!({"name": "chief", "spaceId": space});
-    let chief = make(&operator, "/api/tokens", &wanted).await;
+    let body = json!({"name": "chief", "spaceId": space});
+    let chief = make(&operator, "/api/tokens", &body).await;
     let chief = Client::new(&server.url, chief["token"].as_str().expect("a token"));
     let bob = token(&server, "bob", Some(space.as_str())).await;
     let bob_at_home = token(&server, "bob", None).await;
@@ -91,7 +94,7 @@ async fn team() -> Team {
 }
 
 #[tokio::test]
-async fn a_file_comes_back_as_it_came() {
+async fn file_is_downloaded_unchanged() {
     let (server, api) = start(&[]).await;
     let document = api.get("/api/openapi.json").await.body;
     let me = api.get("/api/me").await;
@@ -105,18 +108,22 @@ async fn a_file_comes_back_as_it_came() {
         ("a%0D%0ASet-Cookie: b.txt", "aSet-Cookie: b.txt", "aSet-Cookie%3A%20b.txt"),
         ("", "file", "file"),
     ] {
-        let kept = send(&api, form(written, "text/plain; charset=utf-8", &content)).await;
-        assert_eq!(kept.status, 201, "{written}: {}", kept.body);
-        check_answer(&document, "POST", "/api/artifacts", 201, &kept.body);
-        let kept = kept.data().clone();
-        assert_eq!((&kept["name"], &kept["size"]), (&json!(name), &json!(content.len())), "{written}");
-        assert_eq!(kept["type"], "text/plain; charset=utf-8");
-        assert_eq!(kept["url"], format!("{}{}", server.url, path(&kept)));
-        assert_eq!(kept["ownerId"], me.data()["user"]["id"]);
+        let artifact = send(&api, form(written, "text/plain; charset=utf-8", &content)).await;
+        assert_eq!(artifact.status, 201, "{written}: {}", artifact.body);
+        check_response(&document, "POST", "/api/artifacts", 201, &artifact.body);
+        let artifact = artifact.data().clone();
+        assert_eq!(
+            (&artifact["name"], &artifact["size"]),
+            (&json!(name), &json!(content.len())),
+            "{written}"
+        );
+        assert_eq!(artifact["type"], "text/plain; charset=utf-8");
+        assert_eq!(artifact["url"], format!("{}{}", server.url, path(&artifact)));
+        assert_eq!(artifact["ownerId"], me.data()["user"]["id"]);
 
-        let (status, headers, bytes) = api.download(&path(&kept)).await;
+        let (status, headers, bytes) = api.download(&path(&artifact)).await;
         assert!((status, &bytes) == (200, &content), "{written}: {status}, {} bytes", bytes.len());
-        let tag = format!("\"{}\"", kept["sha256"].as_str().expect("a hash"));
+        let tag = format!("\"{}\"", artifact["sha256"].as_str().expect("a hash"));
         for (header, value) in [
             ("content-disposition", format!("attachment; filename*=UTF-8''{encoded}")),
             ("content-type", "text/plain; charset=utf-8".to_owned()),
@@ -129,9 +136,9 @@ async fn a_file_comes_back_as_it_came() {
             let sent = headers.get(header).and_then(|sent| sent.to_str().ok());
             assert_eq!(sent, Some(value.as_str()), "{written}: {header}");
         }
-        let (status, _, bytes) = api.with("if-none-match", &tag).download(&path(&kept)).await;
+        let (status, _, bytes) = api.with("if-none-match", &tag).download(&path(&artifact)).await;
         assert_eq!((status, bytes.len()), (304, 0), "{written}");
-        let (status, ..) = api.with("if-none-match", "\"other\"").download(&path(&kept)).await;
+        let (status, ..) = api.with("if-none-match", "\"other\"").download(&path(&artifact)).await;
         assert_eq!(status, 200, "{written}");
     }
     let empty = upload(&api, "empty", "", b"").await;
@@ -140,8 +147,8 @@ async fn a_file_comes_back_as_it_came() {
     assert_eq!((status, bytes.len()), (200, 0));
 
     let listed = api.get("/api/artifacts?limit=5").await;
-    check_answer(&document, "GET", "/api/artifacts", 200, &listed.body);
-    assert_eq!(listed.data()["items"][0], empty, "the newest first");
+    check_response(&document, "GET", "/api/artifacts", 200, &listed.body);
+    assert_eq!(listed.data()["items"][0], empty, "newest first");
     let cursor = listed.data()["nextCursor"].as_str().expect("another page");
     let rest = api.get(&format!("/api/artifacts?limit=5&cursor={cursor}")).await;
     assert_eq!(rest.data()["items"].as_array().map(Vec::len), Some(3), "{}", rest.body);
@@ -156,68 +163,68 @@ async fn a_file_comes_back_as_it_came() {
 }
 
 #[tokio::test]
-async fn addresses_are_those_that_people_use() {
+async fn urls_use_the_public_url() {
     let (_server, api) = start(&[("HAFT_PUBLIC_URL", "https://haft.example.com/tools/")]).await;
-    let kept = upload(&api, "a.txt", "text/plain", b"Words.").await;
-    assert_eq!(kept["url"], format!("https://haft.example.com/tools{}", path(&kept)));
-    let link = api.send(Method::POST, &format!("{}/link", path(&kept)), Vec::new()).await;
-    let start = format!("{}?sig=", kept["url"].as_str().expect("a URL"));
+    let artifact = upload(&api, "a.txt", "text/plain", b"Words.").await;
+    assert_eq!(artifact["url"], format!("https://haft.example.com/tools{}", path(&artifact)));
+    let link = api.send(Method::POST, &format!("{}/link", path(&artifact)), Vec::new()).await;
+    let start = format!("{}?sig=", artifact["url"].as_str().expect("a URL"));
     assert!(link.data()["url"].as_str().is_some_and(|url| url.starts_with(&start)), "{}", link.body);
-    let read = json!({"arguments": {"url": kept["url"]}});
+    let read = json!({"arguments": {"url": artifact["url"]}});
     let read = api.post("/api/tools/url_reader/execute", &read).await;
     assert_eq!(read.data()["data"]["content"], "Words.", "{}", read.body);
 }
 
 #[tokio::test]
-async fn what_is_too_much_is_refused_and_nothing_of_it_is_left() {
-    // Room for one of the largest, with what a file counts for besides its bytes.
-    let quota = (LARGEST + 4096).to_string();
+async fn file_over_the_limit_or_quota_is_rejected_and_removed() {
+    // The quota fits one file of maximum size and its overhead.
+    let quota = (MAX_FILE_BYTES + 4096).to_string();
     let (_server, api) = start(&[("HAFT_ARTIFACT_QUOTA", quota.as_str())]).await;
-    let refused = send(&api, form("large", "text/plain", &vec![b'x'; LARGEST + 1])).await;
+    let refused = send(&api, form("large", "text/plain", &vec![b'x'; MAX_FILE_BYTES + 1])).await;
     assert_eq!((refused.status, refused.kind()), (413, "BadRequest"), "{}", refused.body);
     assert_eq!(refused.message(), "the file is larger than 33554432 bytes");
     assert_eq!(count(&api).await, 0);
 
-    let kept = upload(&api, "largest", "text/plain", &vec![b'x'; LARGEST]).await;
-    assert_eq!(kept["size"], LARGEST);
+    let artifact = upload(&api, "largest", "text/plain", &vec![b'x'; MAX_FILE_BYTES]).await;
+    assert_eq!(artifact["size"], MAX_FILE_BYTES);
     let full = send(&api, form("one more", "text/plain", b"x")).await;
     assert_eq!((full.status, full.kind()), (409, "Conflict"), "{}", full.body);
     assert!(full.message().contains(&quota) && full.message().contains("delete some"), "{}", full.message());
     let chinese = send(&api.with("accept-language", "zh"), form("one more", "text/plain", b"x")).await;
     assert!(chinese.message().contains("请先删除一些文件"), "{}", chinese.message());
-    assert_eq!(api.delete(&path(&kept)).await.status, 200);
+    assert_eq!(api.delete(&path(&artifact)).await.status, 200);
 
-    // One that outgrows the quota on its way is refused too, and gives back what it took.
+    // A file that exceeds the quota during the upload is rejected, and its space is released.
     upload(&api, "small", "text/plain", &vec![b'x'; 1 << 20]).await;
-    let outgrown = send(&api, form("large", "text/plain", &vec![b'x'; LARGEST - 5000])).await;
+    let outgrown = send(&api, form("large", "text/plain", &vec![b'x'; MAX_FILE_BYTES - 5000])).await;
     assert_eq!(outgrown.status, 409, "{}", outgrown.body);
     upload(&api, "fits", "text/plain", &vec![b'x'; 30 << 20]).await;
     assert_eq!(count(&api).await, 2);
 }
 
 #[tokio::test]
-async fn a_user_has_no_more_room_by_making_spaces() {
+async fn quota_of_a_user_spans_all_spaces() {
     let (server, api) = start(&[("HAFT_ARTIFACT_QUOTA", "1000000")]).await;
-    let kept = upload(&api, "a.txt", "text/plain", &[b'x'; 600_000]).await;
-    let space = make(&api, "/api/spaces", &json!({"name": "more room"})).await["id"].clone();
-    let there = make(&api, "/api/tokens", &json!({"name": "t", "spaceId": space})).await;
-    let there = Client::new(&server.url, there["token"].as_str().expect("a token"));
-    let full = send(&there, form("b.txt", "text/plain", &[b'x'; 600_000])).await;
+    let artifact = upload(&api, "a.txt", "text/plain", &[b'x'; 600_000]).await;
+    let space = make(&api, "/api/spaces", &json!({"name": "second space"})).await["id"].clone();
+    let second = make(&api, "/api/tokens", &json!({"name": "t", "spaceId": space})).await;
+    let second = Client::new(&server.url, second["token"].as_str().expect("a token"));
+    let full = send(&second, form("b.txt", "text/plain", &[b'x'; 600_000])).await;
     assert_eq!((full.status, full.kind()), (409, "Conflict"), "{}", full.body);
-    let said = "your files in all spaces together would have more than 1000000 bytes; delete some first";
-    assert_eq!(full.message(), said);
-    assert_eq!(api.delete(&path(&kept)).await.status, 200);
-    upload(&there, "b.txt", "text/plain", &[b'x'; 600_000]).await;
+    let message = "your files in all spaces together would have more than 1000000 bytes; delete some first";
+    assert_eq!(full.message(), message);
+    assert_eq!(api.delete(&path(&artifact)).await.status, 200);
+    upload(&second, "b.txt", "text/plain", &[b'x'; 600_000]).await;
     assert_eq!(send(&api, form("a.txt", "text/plain", &[b'x'; 600_000])).await.status, 409);
-    // What goes with its space makes room as well.
+    // Deleting a space releases the quota of its files.
     let space = format!("/api/spaces/{}?force=true", space.as_str().expect("an id"));
     assert_eq!(api.delete(&space).await.status, 200);
     upload(&api, "a.txt", "text/plain", &[b'x'; 600_000]).await;
 }
 
 #[tokio::test]
-async fn what_nobody_can_reach_is_cleared_away_at_the_next_start() {
-    let place = Place::new();
+async fn unreachable_files_are_deleted_at_the_next_start() {
+    let place = TestStorage::new();
     let variables = place.variables();
     let mut settings: Vec<(&str, &str)> =
         variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -236,16 +243,16 @@ async fn what_nobody_can_reach_is_cleared_away_at_the_next_start() {
     let bob = token(&server, "bob", Some(space)).await;
     upload(&bob, "b.txt", "text/plain", &[b'x'; 600_000]).await;
     assert_eq!(api.delete(&member).await.status, 200);
-    assert_eq!(chief(&server).await, 409, "there is no room beside it");
+    assert_eq!(chief(&server).await, 409, "the unreachable file uses the quota");
     server.terminate();
     assert_eq!(server.ended().await, Some(0));
 
     let (server, _) = start(&settings).await;
-    eventually("there is room again", async || chief(&server).await == 201).await;
+    eventually("the quota is free again", async || chief(&server).await == 201).await;
 }
 
 #[tokio::test]
-async fn a_form_has_one_file_and_nothing_else() {
+async fn form_with_anything_but_one_file_is_rejected() {
     let (_server, api) = start(&[]).await;
     let document = api.get("/api/openapi.json").await.body;
     let whole = form("a.txt", "text/plain", b"Words.");
@@ -254,61 +261,64 @@ async fn a_form_has_one_file_and_nothing_else() {
         [first, part(field, "b.txt", "text/plain", b"More."), b"--frontier--\r\n".to_vec()].concat()
     };
     let other = [part("other", "a.txt", "text/plain", b"x"), b"--frontier--\r\n".to_vec()].concat();
-    for (kind, body, status, said) in [
+    for (kind, body, status, message) in [
         ("application/json", b"{}".to_vec(), 415, "multipart/form-data"),
         ("text/plain", whole.clone(), 415, "multipart/form-data"),
         ("multipart/form-data", whole.clone(), 400, "boundary"),
         (FORM, Vec::new(), 400, "ended before it was complete"),
         (FORM, b"--frontier--\r\n".to_vec(), 400, "file: is required"),
         (FORM, whole[..whole.len() - 8].to_vec(), 400, "ended before it was complete"),
-        (FORM, other, 400, "other: is not known"),
-        (FORM, two("file"), 400, "file: stands twice"),
-        (FORM, two("note"), 400, "note: is not known"),
+        (FORM, other, 400, "other: is unknown"),
+        (FORM, two("file"), 400, "file: occurs twice"),
+        (FORM, two("note"), 400, "note: is unknown"),
         (FORM, form(&"长".repeat(256), "text/plain", b"x"), 400, "more than 255 characters"),
     ] {
         let reply = api.with("content-type", kind).send(Method::POST, "/api/artifacts", body).await;
         assert_eq!(reply.status, status, "{kind}: {}", reply.body);
-        assert!(reply.message().contains(said), "{said}: {}", reply.message());
-        check_answer(&document, "POST", "/api/artifacts", status, &reply.body);
+        assert!(reply.message().contains(message), "{message}: {}", reply.message());
+        check_response(&document, "POST", "/api/artifacts", status, &reply.body);
     }
     assert_eq!(count(&api).await, 0);
 }
 
 #[tokio::test]
-async fn a_file_is_its_owners_alone() {
+async fn file_is_visible_to_its_owner_only() {
     let Team { server, operator, chief, bob, bob_at_home, .. } = team().await;
-    let kept = upload(&bob, "secret.txt", "text/plain", b"Of bob.").await;
-    assert_eq!(bob.get(&path(&kept)).await.status, 200);
+    let artifact = upload(&bob, "secret.txt", "text/plain", b"Of bob.").await;
+    assert_eq!(bob.get(&path(&artifact)).await.status, 200);
     for (who, client) in [("chief", &chief), ("operator", &operator), ("bob at home", &bob_at_home)] {
         assert_eq!(count(client).await, 0, "{who}");
         for (method, end) in [(Method::GET, ""), (Method::DELETE, ""), (Method::POST, "/link")] {
             let ask = async |id: &str| {
                 client.send(method.clone(), &format!("/api/artifacts/{id}{end}"), Vec::new()).await
             };
-            let (foreign, missing) = (ask(id(&kept)).await, ask(NOBODY).await);
+            let (foreign, missing) = (ask(id(&artifact)).await, ask(UNKNOWN_ID).await);
             assert_eq!((foreign.status, foreign.kind()), (404, "NotFound"), "{who} {method}{end}");
-            assert_eq!(foreign.message().replace(id(&kept), "ID"), missing.message().replace(NOBODY, "ID"));
+            assert_eq!(
+                foreign.message().replace(id(&artifact), "ID"),
+                missing.message().replace(UNKNOWN_ID, "ID")
+            );
             assert_eq!(ask("nonsense").await.status, 404, "{who} {method}{end}");
         }
     }
     let anyone = Client::anonymous(&server.url);
-    for path in [path(&kept), format!("/api/artifacts/{NOBODY}"), "/api/artifacts".to_owned()] {
+    for path in [path(&artifact), format!("/api/artifacts/{UNKNOWN_ID}"), "/api/artifacts".to_owned()] {
         let refused = anyone.get(&path).await;
         assert_eq!((refused.status, refused.kind()), (401, "Unauthorized"), "{path}");
     }
-    assert_eq!(bob.get(&path(&kept)).await.body, json!("Of bob."), "it is still there");
+    assert_eq!(bob.get(&path(&artifact)).await.body, json!("Of bob."), "the file still exists");
 }
 
 #[tokio::test]
-async fn a_link_lets_anyone_read_one_file() {
+async fn link_gives_read_access_to_one_file() {
     let Team { server, space, chief, bob, .. } = team().await;
-    let kept = upload(&bob, "a.txt", "text/plain", b"Of bob.").await;
+    let artifact = upload(&bob, "a.txt", "text/plain", b"Of bob.").await;
     let other = upload(&bob, "b.txt", "text/plain", b"Other.").await;
-    let made = bob.send(Method::POST, &format!("{}/link", path(&kept)), Vec::new()).await;
-    assert_eq!(made.status, 200, "{}", made.body);
+    let created = bob.send(Method::POST, &format!("{}/link", path(&artifact)), Vec::new()).await;
+    assert_eq!(created.status, 200, "{}", created.body);
     let document = bob.get("/api/openapi.json").await.body;
-    check_answer(&document, "POST", "/api/artifacts/{id}/link", 200, &made.body);
-    let url = made.data()["url"].as_str().expect("a URL");
+    check_response(&document, "POST", "/api/artifacts/{id}/link", 200, &created.body);
+    let url = created.data()["url"].as_str().expect("a URL");
     let link = url.strip_prefix(&server.url).expect("of this server");
     let (_, signature) = link.split_once("?sig=").expect("a signature");
     let anyone = Client::anonymous(&server.url);
@@ -318,39 +328,39 @@ async fn a_link_lets_anyone_read_one_file() {
         assert_eq!(headers["content-disposition"], "attachment; filename*=UTF-8''a.txt");
     }
 
-    let nothing = anyone.get(&format!("/api/artifacts/{NOBODY}?sig={signature}")).await;
+    let nothing = anyone.get(&format!("/api/artifacts/{UNKNOWN_ID}?sig={signature}")).await;
     assert_eq!((nothing.status, nothing.kind()), (404, "NotFound"), "{}", nothing.body);
     let changed = if signature.starts_with('A') { "B" } else { "A" };
     let tampered = format!("{changed}{}", &signature[1..]);
     for (file, signature) in [
-        (&kept, tampered.as_str()),
-        (&kept, &signature[..signature.len() - 2]),
-        (&kept, ""),
-        (&kept, "nonsense"),
+        (&artifact, tampered.as_str()),
+        (&artifact, &signature[..signature.len() - 2]),
+        (&artifact, ""),
+        (&artifact, "nonsense"),
         (&other, signature),
     ] {
         let refused = anyone.get(&format!("{}?sig={signature}", path(file))).await;
         assert_eq!(refused.status, 404, "{signature}: {}", refused.body);
-        assert_eq!(refused.message().replace(id(file), "ID"), nothing.message().replace(NOBODY, "ID"));
+        assert_eq!(refused.message().replace(id(file), "ID"), nothing.message().replace(UNKNOWN_ID, "ID"));
     }
-    // It opens nothing but the bytes of that file.
+    // The link gives no access to other routes.
     for (method, path) in [
-        (Method::DELETE, format!("{}?sig={signature}", path(&kept))),
-        (Method::POST, format!("{}/link?sig={signature}", path(&kept))),
+        (Method::DELETE, format!("{}?sig={signature}", path(&artifact))),
+        (Method::POST, format!("{}/link?sig={signature}", path(&artifact))),
         (Method::GET, format!("/api/artifacts?sig={signature}")),
         (Method::GET, format!("/api/tools?sig={signature}")),
     ] {
         let refused = anyone.send(method.clone(), &path, Vec::new()).await;
         assert_eq!(refused.status, 401, "{method} {path}: {}", refused.body);
     }
-    assert_eq!(bob.get(&format!("{}?sig=nonsense", path(&kept))).await.status, 200, "bob needs no link");
+    assert_eq!(bob.get(&format!("{}?sig=nonsense", path(&artifact))).await.status, 200, "bob needs no link");
 
-    // A link ends with its file, and with what its owner has in the space.
+    // A link is invalid after its file is deleted or its owner leaves the space.
     let second = bob.send(Method::POST, &format!("{}/link", path(&other)), Vec::new()).await;
     let second = second.data()["url"].as_str().expect("a URL").to_owned();
     let second = second.strip_prefix(&server.url).expect("of this server");
     assert_eq!(anyone.download(second).await.0, 200);
-    assert_eq!(bob.delete(&path(&kept)).await.status, 200);
+    assert_eq!(bob.delete(&path(&artifact)).await.status, 200);
     assert_eq!(anyone.get(link).await.status, 404);
     let member = format!("/api/spaces/{space}/members/bob");
     assert_eq!(chief.delete(&member).await.status, 200);
@@ -358,7 +368,7 @@ async fn a_link_lets_anyone_read_one_file() {
 }
 
 #[tokio::test]
-async fn what_a_browser_might_run_is_only_bytes() {
+async fn types_that_a_browser_might_execute_are_sent_as_bytes() {
     let (_server, api) = start(&[]).await;
     for (kind, sent) in [
         ("text/html", "application/octet-stream"),
@@ -371,8 +381,8 @@ async fn what_a_browser_might_run_is_only_bytes() {
         ("application/pdf", "application/pdf"),
         ("text/csv; charset=gbk; header=present", "text/csv; charset=gbk"),
     ] {
-        let kept = upload(&api, "page.html", kind, b"<script>alert(1)</script>").await;
-        let (_, headers, bytes) = api.download(&path(&kept)).await;
+        let artifact = upload(&api, "page.html", kind, b"<script>alert(1)</script>").await;
+        let (_, headers, bytes) = api.download(&path(&artifact)).await;
         assert_eq!(headers["content-type"], sent, "{kind}");
         assert_eq!(headers["x-content-type-options"], "nosniff", "{kind}");
         assert_eq!(headers["content-disposition"], "attachment; filename*=UTF-8''page.html", "{kind}");

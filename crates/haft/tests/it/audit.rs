@@ -1,4 +1,4 @@
-//! `haft audit`: who changed what, for people and for programs, and who may ask.
+//! `haft audit`: lists changes as text and JSON, verifies the hash chain, and checks permissions.
 
 use haft_testkit::run;
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::HAFT;
 use crate::cli_over_http::{Desk, mock, parsed, refused, worked};
 
 #[tokio::test]
-async fn changes_are_listed_with_who_made_them() {
+async fn changes_are_listed_with_their_author() {
     let desk = Desk::new("audit").await;
     assert_eq!(desk.api.post("/api/tools", &mock("echo", "One.")).await.status, 201);
     assert_eq!(desk.api.put("/api/tools/echo", &mock("echo", "Two.")).await.status, 200);
@@ -34,7 +34,7 @@ async fn changes_are_listed_with_who_made_them() {
 }
 
 #[tokio::test]
-async fn verifying_is_for_those_who_run_the_server() {
+async fn verify_needs_operator_rights() {
     let desk = Desk::new("verify").await;
     let whole = worked(desk.haft(&["audit", "verify"]).await);
     assert!(whole.stdout.starts_with("changes  2 as written  head "), "{}", whole.stdout);
@@ -47,11 +47,11 @@ async fn verifying_is_for_those_who_run_the_server() {
 }
 
 #[tokio::test]
-async fn where_nothing_is_kept_there_is_nothing_to_verify() {
+async fn audit_fails_without_a_data_directory_and_creates_none() {
     let nowhere = std::env::temp_dir().join(format!("haft-audit-{}", std::process::id()));
     let environment = [("HAFT_DATA_DIR", nowhere.to_str().expect("a path"))];
     for arguments in [["audit", "verify"], ["audit", "list"]] {
         refused(&run(HAFT, &arguments, &environment, "").await, 1, "nothing is on record here");
     }
-    assert!(!nowhere.exists(), "and nothing is made");
+    assert!(!nowhere.exists(), "no directory is created");
 }

@@ -1,4 +1,4 @@
-//! Bindings through the doors of the binary: made, changed, shown as people and as models see them.
+//! Bindings over REST: creation, validation, changes, and the tool list as users and models see it.
 
 use serde_json::{Value, json};
 
@@ -8,14 +8,14 @@ use crate::http_tools::start;
 const TOOLS: &str = "/api/agents/clerk/tools";
 
 #[tokio::test]
-async fn what_is_wrong_with_a_binding_is_said_and_nothing_changes() {
+async fn invalid_binding_is_rejected_and_nothing_changes() {
     let (_server, api) = start(&[]).await;
     let id = make(&api, "/api/tools", &search()).await["id"].clone();
     make(&api, "/api/agents", &json!({"name": "clerk"})).await;
-    for (body, said) in [
+    for (body, message) in [
         (json!({}), "toolId: is required"),
         (json!("search"), "(root): \"search\" is not of type \"object\""),
-        (json!([]), "(root): must hold 1 to 1000 bindings"),
+        (json!([]), "(root): must contain 1 to 1000 bindings"),
         (json!({"toolId": "nope"}), "toolId: there is no tool nope"),
         (json!({"toolId": "search", "colour": 1}), "colour: is not a known property"),
         (json!({"toolId": "search", "toolConfig": [1]}), "toolConfig: [1] is not of type \"object\""),
@@ -51,10 +51,10 @@ async fn what_is_wrong_with_a_binding_is_said_and_nothing_changes() {
             json!({"toolId": "search", "policy": "allow"}),
             "policy: may be stricter than the policy of search, which is ask, but not looser",
         ),
-        (json!({"toolId": "search", "askWhen": "amount >"}), "askWhen: the condition ends where"),
+        (json!({"toolId": "search", "askWhen": "amount >"}), "askWhen: the condition is incomplete:"),
         (
             json!({"toolId": "search", "policy": "block", "askWhen": "amount > 1"}),
-            "askWhen: says when to ask",
+            "askWhen: sets a condition for asking",
         ),
         (json!({"toolId": "search", "policy": "never"}), "policy: \"never\" is not one of"),
         (json!({"toolId": "search", "pinnedVersion": 9}), "pinnedVersion: there is no version 9 of search"),
@@ -84,46 +84,53 @@ async fn what_is_wrong_with_a_binding_is_said_and_nothing_changes() {
             json!({"toolId": "search", "overrides": {"priority": 1}}),
             "overrides.priority: is not a known property",
         ),
-        (json!([{"toolId": "search"}, {"toolId": id}]), "1.toolId: is there already; a tool is bound once"),
+        (
+            json!([{"toolId": "search"}, {"toolId": id}]),
+            "1.toolId: is already bound; an agent can bind a tool only once",
+        ),
         (
             json!([{"toolId": "nope"}, {"toolId": "search", "colour": 1}]),
             "1.colour: is not a known property, 0.toolId: there is no tool nope",
         ),
     ] {
-        refused(&api.post(TOOLS, &body).await, said, &body);
+        refused(&api.post(TOOLS, &body).await, message, &body);
     }
     let agent = api.get("/api/agents/clerk").await;
     assert_eq!((&agent.data()["version"], &agent.data()["bindings"]), (&json!(1), &json!([])));
 }
 
 #[tokio::test]
-async fn bindings_are_made_changed_and_taken_away_with_one_version_each_time() {
+async fn each_change_of_bindings_creates_one_version() {
     let (_server, api) = start(&[]).await;
     let id = make(&api, "/api/tools", &search()).await["id"].clone();
     make(&api, "/api/agents", &json!({"name": "clerk"})).await;
 
     let body = json!({"tool_id": "search", "tool_config": {"max_results": 5, "$fixed": {"region": "cn"}}, "policy": "block"});
-    let made = api.post(TOOLS, &body).await;
-    assert_eq!((made.status, made.header("etag")), (201, Some("\"2\"")), "{}", made.body);
+    let created = api.post(TOOLS, &body).await;
+    assert_eq!((created.status, created.header("etag")), (201, Some("\"2\"")), "{}", created.body);
     let expected = json!({
         "toolId": id, "policy": "block", "sortOrder": 0, "toolConfig": {"maxResults": 5, "$fixed": {"region": "cn"}},
         "overrides": {}, "isEnabled": true,
     });
-    assert_eq!(made.data(), &expected);
+    assert_eq!(created.data(), &expected);
     let same = api.post(TOOLS, &body).await;
-    assert_eq!((same.status, same.header("etag")), (200, Some("\"2\"")), "the same again makes no version");
+    assert_eq!(
+        (same.status, same.header("etag")),
+        (200, Some("\"2\"")),
+        "an unchanged binding creates no version"
+    );
 
     let again = api.post(TOOLS, &json!({"toolId": id, "sortOrder": 7, "policy": null})).await;
     assert_eq!((again.status, again.header("etag")), (200, Some("\"3\"")), "{}", again.body);
     assert_eq!((&again.data()["sortOrder"], &again.data()["policy"]), (&json!(7), &Value::Null));
-    assert_eq!(again.data()["toolConfig"], expected["toolConfig"], "what is not said stays");
+    assert_eq!(again.data()["toolConfig"], expected["toolConfig"], "omitted fields are unchanged");
 
     let many = json!([{"toolId": "datetime", "sortOrder": 9}, {"toolId": "search", "isEnabled": false}, {"toolId": "calculator"}]);
     let many = api.post(TOOLS, &many).await;
     assert_eq!((many.status, many.header("etag")), (201, Some("\"4\"")), "{}", many.body);
     let ids: Vec<&Value> =
         many.data().as_array().expect("a list").iter().map(|binding| &binding["toolId"]).collect();
-    assert_eq!(ids, [&json!("datetime"), &id, &json!("calculator")], "in the order they were sent");
+    assert_eq!(ids, [&json!("datetime"), &id, &json!("calculator")], "in the order of the request");
     assert_eq!(api.get("/api/agents/clerk").await.data()["toolIds"], json!(["calculator", id, "datetime"]));
 
     let path = format!("{TOOLS}/search");
@@ -154,26 +161,26 @@ async fn bindings_are_made_changed_and_taken_away_with_one_version_each_time() {
         let reply = patch(&api, &path, &body).await;
         assert_eq!((reply.status, &reply.data()[field]), (200, &expected), "{body}: {}", reply.body);
     }
-    for (body, said) in [
+    for (body, message) in [
         (json!({"toolId": "calculator"}), "toolId: is set by the server"),
         (json!({"toolConfig": {"zzz": 1}}), "toolConfig.zzz: is not an argument of search"),
         (json!({"policy": "allow"}), "policy: may be stricter"),
         (json!({"colour": 1}), "colour: is not a known property"),
         (json!([]), "(root): [] is not of type \"object\""),
     ] {
-        refused(&patch(&api, &path, &body).await, said, &body);
+        refused(&patch(&api, &path, &body).await, message, &body);
     }
     let missing = patch(&api, &format!("{TOOLS}/url_reader"), &json!({})).await;
-    assert_eq!((missing.status, missing.message()), (404, "the agent clerk has no tool url_reader"));
+    assert_eq!((missing.status, missing.message()), (404, "The agent clerk has no tool url_reader."));
 
     let removed = api.delete(&format!("{TOOLS}/{}", id.as_str().expect("an id"))).await;
     assert_eq!((removed.status, &removed.data()["toolId"]), (200, &id), "{}", removed.body);
-    assert_eq!(api.delete(&path).await.status, 404, "it is gone");
+    assert_eq!(api.delete(&path).await.status, 404, "deleted before");
     assert_eq!(api.get("/api/agents/clerk").await.data()["toolIds"], json!(["calculator", "datetime"]));
 }
 
 #[tokio::test]
-async fn the_tools_of_an_agent_are_shown_in_order_and_as_the_model_sees_them() {
+async fn tools_of_an_agent_are_listed_in_order_and_as_the_model_sees_them() {
     let (_server, api) = start(&[]).await;
     let tool = make(&api, "/api/tools", &search()).await;
     make(
@@ -206,7 +213,7 @@ async fn the_tools_of_an_agent_are_shown_in_order_and_as_the_model_sees_them() {
     assert_eq!(
         (&rows[0]["endpoint"], &rows[0]["method"], &rows[0]["headers"]),
         (&json!("https://files.example/v1"), &Value::Null, &Value::Null),
-        "the model says the method"
+        "the model chooses the method"
     );
     let plain = &rows[2];
     assert_eq!(
@@ -223,7 +230,7 @@ async fn the_tools_of_an_agent_are_shown_in_order_and_as_the_model_sees_them() {
     parameters["required"] = json!(["query"]);
     assert_eq!(rows[1]["parameters"], parameters);
 
-    // A pinned version stays what it was; the switch is the tool's.
+    // A pinned version is unchanged, but the tool's `isActive` applies to it.
     patch(&api, &format!("{TOOLS}/search"), &json!({"pinnedVersion": 1})).await;
     let mut changed = search();
     changed["description"] = json!("Searches better.");
@@ -236,6 +243,6 @@ async fn the_tools_of_an_agent_are_shown_in_order_and_as_the_model_sees_them() {
     );
     let effective = api.get(&format!("{TOOLS}?effective=true")).await;
     assert_eq!(effective.data().as_array().map(Vec::len), Some(1), "{}", effective.body);
-    assert_eq!(api.get("/api/agents/nobody/tools").await.message(), "there is no agent nobody");
+    assert_eq!(api.get("/api/agents/unknown/tools").await.message(), "there is no agent unknown");
     assert_eq!(api.get(&format!("{TOOLS}?colour=1")).await.status, 400);
 }

@@ -1,4 +1,4 @@
-//! The built-in tools through every door of the binary, and the guide that is made from their definitions.
+//! The built-in tools over REST and on the command line, and the guide generated from their definitions.
 
 use axum::http::Method;
 use haft_testkit::{Client, HaftProcess, run};
@@ -10,7 +10,7 @@ const NAMES: [&str; 8] =
     ["array", "calculator", "datetime", "object", "stop_response", "string", "url_reader", "web_search"];
 
 #[tokio::test]
-async fn they_are_called_over_rest_and_from_the_command_line() {
+async fn builtin_tools_work_over_rest_and_on_the_command_line() {
     let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", crate::TOKEN)]).await;
     let api = Client::new(&server.url, crate::TOKEN);
     for (tool, arguments, pairs, expected) in [
@@ -83,7 +83,7 @@ async fn they_are_called_over_rest_and_from_the_command_line() {
 }
 
 #[tokio::test]
-async fn each_has_what_the_console_and_the_model_need() {
+async fn builtin_tools_are_complete_and_can_be_customized() {
     let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", crate::TOKEN)]).await;
     let api = Client::new(&server.url, crate::TOKEN);
     let listed = api.get("/api/tools?type=builtin").await;
@@ -110,7 +110,7 @@ async fn each_has_what_the_console_and_the_model_need() {
             }
         }
     }
-    // A variant with a narrower schema is a tool of its own.
+    // A variant with a narrower schema is a separate tool.
     let narrow = json!({"name": "shout", "description": "Upper case.", "type": "builtin", "config": {"tool": "string"},
         "inputSchema": {"type": "object", "required": ["operation", "text"], "properties": {"operation": {"const": "upper"}, "text": {"type": "string"}}}});
     assert_eq!(api.post("/api/tools", &narrow).await.status, 201);
@@ -118,7 +118,7 @@ async fn each_has_what_the_console_and_the_model_need() {
         .post("/api/tools/shout/execute", &json!({"arguments": {"operation": "upper", "text": "hi"}}))
         .await;
     assert_eq!(reply.data()["data"]["result"], "HI");
-    // A stored variant takes what the tool itself takes, also in a pinned version.
+    // A stored variant accepts the arguments of the original tool, also in a pinned version.
     let dates =
         json!({"name": "dates", "description": "Dates.", "type": "builtin", "config": {"tool": "datetime"}});
     assert_eq!(api.post("/api/tools", &dates).await.status, 201);
@@ -136,7 +136,7 @@ async fn each_has_what_the_console_and_the_model_need() {
             assert_eq!(reply.status, 200, "{body}: {}", reply.body);
         }
     }
-    // A variant with a wider one still keeps the bounds of the tool itself.
+    // A variant with a wider schema still enforces the limits of the original tool.
     let wide = json!({"name": "anything", "description": "Anything.", "type": "builtin", "config": {"tool": "calculator"},
         "inputSchema": {"type": "object"}});
     assert_eq!(api.post("/api/tools", &wide).await.status, 201);
@@ -154,7 +154,7 @@ async fn each_has_what_the_console_and_the_model_need() {
 }
 
 #[tokio::test]
-async fn the_guide_says_what_the_definitions_say() {
+async fn guide_matches_the_definitions() {
     let listed = run(HAFT, &["tools", "--json"], &[], "").await;
     let tools: Vec<Value> = serde_json::from_str(&listed.stdout).expect("JSON");
     let guide = guide(tools.iter().filter(|tool| tool["type"] == "builtin"));
@@ -163,8 +163,8 @@ async fn the_guide_says_what_the_definitions_say() {
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         std::fs::write(&path, &guide).expect("written");
     }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == guide, "docs/guide/builtins.md is not what the definitions say; run `make guide`");
+    let current = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(current == guide, "docs/guide/builtins.md is out of date. Run `make guide`.");
 }
 
 fn guide<'a>(tools: impl Iterator<Item = &'a Value>) -> String {
@@ -216,8 +216,8 @@ fn fields(form: &Value) -> String {
         for keyword in ["type", "enum", "default", "minimum", "maximum", "minLength", "maxLength", "maxItems"]
         {
             if let Some(value) = schema.get(keyword) {
-                let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                facts.push(if keyword == "type" { shown } else { format!("{keyword} {shown}") });
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                facts.push(if keyword == "type" { text } else { format!("{keyword} {text}") });
             }
         }
         let need = if required.contains(&name.as_str()) { "yes" } else { "" };

@@ -1,7 +1,7 @@
-//! Who changed what, through the doors of the binary: every operation that changes something leaves an entry,
-//! and each reader sees what is theirs to see.
+//! The change log: every operation that changes configuration adds an entry, and readers see the entries that
+//! their rights allow.
 
-mod walk;
+mod recorder;
 
 use haft_testkit::{Client, HaftProcess};
 use serde_json::{Value, json};
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::agents::{make, patch, scoped, stranger};
 use crate::cli_over_http::mock;
 use crate::http_tools::start;
-use crate::openapi::check_answer;
-use walk::Walk;
+use crate::openapi::check_response;
+use recorder::Recorder;
 
-/// Operations that change no configuration; and one that needs a version that is held, which no route makes.
+/// Operations that change no configuration, and one that needs a held version, which no route creates.
 const UNRECORDED: [&str; 22] = [
     "POST /api/tools/schema-preview",
     "POST /api/tools/{id}/execute",
@@ -38,15 +38,15 @@ const UNRECORDED: [&str; 22] = [
     "POST /api/conversations/{id}/cancel",
 ];
 
-/// What must be in no entry.
+/// A secret value that no entry may contain.
 const CANARY: &str = "cn-5f1c7be09a3d42";
 
-fn place(entry: &Value) -> u64 {
-    entry["id"].as_str().and_then(|id| id.parse().ok()).unwrap_or_else(|| panic!("{entry} has no place"))
+fn sequence_number(entry: &Value) -> u64 {
+    entry["id"].as_str().and_then(|id| id.parse().ok()).unwrap_or_else(|| panic!("{entry} has no number"))
 }
 
-/// An entry as `tool.updated weather`.
-fn said(entry: &Value) -> String {
+/// Formats an entry as `tool.updated weather`.
+fn summary(entry: &Value) -> String {
     let word = |field: &str| entry[field].as_str().unwrap_or_else(|| panic!("{entry} has no {field}"));
     assert_eq!(word("type"), format!("{}.{}", word("what"), word("action")));
     format!("{} {}", word("type"), word("thingName"))
@@ -58,44 +58,44 @@ async fn changes(api: &Client, query: &str) -> Vec<Value> {
     reply.data()["items"].as_array().expect("a list").clone()
 }
 
-/// What a reader is told, the newest first.
-async fn seen(api: &Client, query: &str) -> Vec<String> {
-    changes(api, query).await.iter().map(said).collect()
+/// Returns the summaries of the entries that a reader sees, newest first.
+async fn summaries(api: &Client, query: &str) -> Vec<String> {
+    changes(api, query).await.iter().map(summary).collect()
 }
 
 #[tokio::test]
-async fn every_change_is_on_record_by_who_made_it() {
-    let mut walk = Walk::begin().await;
-    let first = walk.entries().await;
-    assert!(first.iter().all(|entry| entry["userId"].is_null()), "a first start is nobody's: {first:#?}");
-    let first: Vec<String> = first.iter().map(said).collect();
+async fn every_change_is_logged_with_its_author() {
+    let mut recorder = Recorder::start().await;
+    let first = recorder.entries().await;
+    assert!(first.iter().all(|entry| entry["userId"].is_null()), "the first start has no user: {first:#?}");
+    let first: Vec<String> = first.iter().map(summary).collect();
     assert_eq!(first, ["user.created admin", "token.created HAFT_ADMIN_TOKEN"]);
-    walk.tools_and_agents().await;
-    walk.imports().await;
-    walk.providers_and_secrets().await;
-    walk.alerts().await;
-    walk.tasks().await;
-    walk.people().await;
+    recorder.tools_and_agents().await;
+    recorder.imports().await;
+    recorder.providers_and_secrets().await;
+    recorder.alerts().await;
+    recorder.tasks().await;
+    recorder.people().await;
 
-    let reply = walk.api.get("/api/audit/verify").await;
-    check_answer(&walk.document, "GET", "/api/audit/verify", 200, &reply.body);
-    assert_eq!(reply.data()["changes"]["checked"], walk.last, "{}", reply.body);
+    let reply = recorder.api.get("/api/audit/verify").await;
+    check_response(&recorder.document, "GET", "/api/audit/verify", 200, &reply.body);
+    assert_eq!(reply.data()["changes"]["checked"], recorder.last, "{}", reply.body);
     assert_eq!(reply.data()["changes"]["fault"], Value::Null);
     assert_eq!(reply.data()["calls"]["fault"], Value::Null);
 
-    for (path, item) in walk.document["paths"].as_object().expect("paths") {
+    for (path, item) in recorder.document["paths"].as_object().expect("paths") {
         for method in item.as_object().expect("operations").keys().filter(|method| *method != "get") {
             let operation = format!("{} {path}", method.to_ascii_uppercase());
-            let is_known = walk.done.contains(&operation) || UNRECORDED.contains(&operation.as_str());
-            assert!(is_known, "{operation}: does it leave an entry? Walk it, or say that it changes nothing");
+            let is_covered = recorder.done.contains(&operation) || UNRECORDED.contains(&operation.as_str());
+            assert!(is_covered, "{operation}: test its entry in recorder.rs or add it to UNRECORDED");
         }
     }
 }
 
 #[tokio::test]
-async fn an_entry_says_what_changed_and_no_values() {
+async fn entry_names_the_changed_fields_without_values() {
     let (_server, api) = start(&[]).await;
-    let made = make(&api, "/api/tools", &mock("weather", "One.")).await;
+    let created = make(&api, "/api/tools", &mock("weather", "One.")).await;
     let change = json!({"description": "Two.", "config": {"answers": [{"data": 2}]}});
     assert_eq!(patch(&api, "/api/tools/weather", &change).await.status, 200);
     let entry = changes(&api, "").await.remove(0);
@@ -104,7 +104,7 @@ async fn an_entry_says_what_changed_and_no_values() {
     assert_eq!(
         entry,
         json!({
-            "id": id, "type": "tool.updated", "what": "tool", "action": "updated", "thingId": made["id"],
+            "id": id, "type": "tool.updated", "what": "tool", "action": "updated", "thingId": created["id"],
             "thingName": "weather", "version": 2, "userId": me.data()["user"]["id"], "userName": "admin",
             "details": {"changed": ["description", "config.answers"]}, "at": at,
         })
@@ -112,25 +112,25 @@ async fn an_entry_says_what_changed_and_no_values() {
 }
 
 #[tokio::test]
-async fn changes_are_found_by_what_is_asked() {
+async fn changes_are_filtered_and_paged() {
     let (_server, api) = start(&[]).await;
     let echo = make(&api, "/api/tools", &mock("echo", "One.")).await;
     assert_eq!(api.put("/api/tools/echo", &mock("echo", "Two.")).await.status, 200);
     assert_eq!(api.put("/api/secrets/key", &json!({"value": "v"})).await.status, 200);
     let id = echo["id"].as_str().expect("an id");
     let all = ["secret.set key", "tool.updated echo", "tool.created echo", "token.created HAFT_ADMIN_TOKEN"];
-    assert_eq!(seen(&api, "").await, all);
-    assert_eq!(seen(&api, "&of=space").await, all);
-    assert_eq!(seen(&api, "&what=tool").await, all[1..3]);
-    assert_eq!(seen(&api, &format!("&id={id}")).await, all[1..3]);
-    assert_eq!(seen(&api, "&id=key").await, all[..1]);
-    assert_eq!(seen(&api, "&user=me").await, all[..3]);
-    assert_eq!(seen(&api, "&user=admin").await, all[..3]);
-    assert_eq!(seen(&api, "&user=unknown").await, [""; 0]);
-    assert_eq!(seen(&api, "&from=2999-01-01T00:00:00Z").await, [""; 0]);
-    assert_eq!(seen(&api, "&to=2999-01-01T00:00:00Z").await, all);
-    assert_eq!(seen(&api, "&to=2001-01-01T00:00:00Z").await, [""; 0]);
-    assert_eq!(seen(&api, "&of=server").await, ["user.created admin"]);
+    assert_eq!(summaries(&api, "").await, all);
+    assert_eq!(summaries(&api, "&of=space").await, all);
+    assert_eq!(summaries(&api, "&what=tool").await, all[1..3]);
+    assert_eq!(summaries(&api, &format!("&id={id}")).await, all[1..3]);
+    assert_eq!(summaries(&api, "&id=key").await, all[..1]);
+    assert_eq!(summaries(&api, "&user=me").await, all[..3]);
+    assert_eq!(summaries(&api, "&user=admin").await, all[..3]);
+    assert_eq!(summaries(&api, "&user=unknown").await, [""; 0]);
+    assert_eq!(summaries(&api, "&from=2999-01-01T00:00:00Z").await, [""; 0]);
+    assert_eq!(summaries(&api, "&to=2999-01-01T00:00:00Z").await, all);
+    assert_eq!(summaries(&api, "&to=2001-01-01T00:00:00Z").await, [""; 0]);
+    assert_eq!(summaries(&api, "&of=server").await, ["user.created admin"]);
 
     let (mut pages, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -155,19 +155,19 @@ async fn changes_are_found_by_what_is_asked() {
     }
 }
 
-/// A token for a space, of somebody who logs in.
-async fn entered(server: &HaftProcess, name: &str, space: &str) -> Client {
+/// Logs a user in, creates a token for a space and returns its client.
+async fn token_client(server: &HaftProcess, name: &str, space: &str) -> Client {
     let anyone = Client::anonymous(&server.url);
-    let entered = anyone.post("/api/login", &json!({"name": name, "password": "correct horse"})).await;
-    assert_eq!(entered.status, 200, "{}", entered.body);
-    let cookie = entered.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+    let login = anyone.post("/api/login", &json!({"name": name, "password": "correct horse"})).await;
+    assert_eq!(login.status, 200, "{}", login.body);
+    let cookie = login.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
     let token = json!({"name": format!("of_{name}"), "spaceId": space});
     let token = make(&anyone.with("cookie", cookie), "/api/tokens", &token).await;
     Client::new(&server.url, token["token"].as_str().expect("a token"))
 }
 
 #[tokio::test]
-async fn each_sees_what_is_theirs_to_see() {
+async fn readers_see_entries_by_their_rights() {
     let (server, api) = start(&[]).await;
     for name in ["ada", "bob"] {
         make(&api, "/api/users", &json!({"name": name, "password": "correct horse"})).await;
@@ -178,28 +178,28 @@ async fn each_sees_what_is_theirs_to_see() {
         let path = format!("/api/spaces/{space}/members/{name}");
         assert_eq!(api.put(&path, &json!({"role": role})).await.status, 200);
     }
-    let (ada, bob) = (entered(&server, "ada", space).await, entered(&server, "bob", space).await);
+    let (ada, bob) = (token_client(&server, "ada", space).await, token_client(&server, "bob", space).await);
     make(&ada, "/api/tools", &mock("echo", "Answers.")).await;
     assert_eq!(ada.put("/api/secrets/shared", &json!({"value": "v"})).await.status, 200);
     assert_eq!(bob.put("/api/secrets/his?owner=me", &json!({"value": "v"})).await.status, 200);
     assert_eq!(ada.put("/api/secrets/hers?owner=me", &json!({"value": "v"})).await.status, 200);
 
     let people = ["token.created of_bob", "token.created of_ada", "member.added bob", "member.added ada"];
-    let mut to_ada = vec!["ownSecret.set hers", "secret.set shared", "tool.created echo"];
-    to_ada.extend(people);
-    to_ada.push("space.created team");
-    assert_eq!(seen(&ada, "").await, to_ada);
-    let to_bob = [
+    let mut for_ada = vec!["ownSecret.set hers", "secret.set shared", "tool.created echo"];
+    for_ada.extend(people);
+    for_ada.push("space.created team");
+    assert_eq!(summaries(&ada, "").await, for_ada);
+    let for_bob = [
         "ownSecret.set his",
         "secret.set shared",
         "tool.created echo",
         "token.created of_bob",
         "space.created team",
     ];
-    assert_eq!(seen(&bob, "").await, to_bob);
-    // A token that may only read is no admin, whoever has it.
+    assert_eq!(summaries(&bob, "").await, for_bob);
+    // A token with scope `read` has no admin rights, even if its user is an admin.
     let reader = scoped(&server, &ada, "read").await;
-    let to_reader = [
+    let for_reader = [
         "token.created read",
         "ownSecret.set hers",
         "secret.set shared",
@@ -207,8 +207,8 @@ async fn each_sees_what_is_theirs_to_see() {
         "token.created of_ada",
         "space.created team",
     ];
-    assert_eq!(seen(&reader, "").await, to_reader);
-    assert_eq!(seen(&bob, "&what=member").await, [""; 0]);
+    assert_eq!(summaries(&reader, "").await, for_reader);
+    assert_eq!(summaries(&bob, "&what=member").await, [""; 0]);
 
     for client in [&ada, &bob, &reader] {
         let refused = client.get("/api/changes?of=server").await;
@@ -216,16 +216,16 @@ async fn each_sees_what_is_theirs_to_see() {
         let refused = client.get("/api/audit/verify").await;
         assert_eq!((refused.status, refused.kind()), (403, "Permission"), "{}", refused.body);
     }
-    // Who runs the server, and who is elsewhere, see nothing of it.
-    assert_eq!(seen(&api, "").await, ["token.created HAFT_ADMIN_TOKEN"]);
+    // The operator, whose client uses another space, does not see these entries.
+    assert_eq!(summaries(&api, "").await, ["token.created HAFT_ADMIN_TOKEN"]);
     let users = ["user.created bob", "user.created ada", "user.created admin"];
-    assert_eq!(seen(&api, "&of=server").await, users);
+    assert_eq!(summaries(&api, "&of=server").await, users);
 }
 
 #[tokio::test]
-async fn a_stranger_sees_nothing_of_it() {
+async fn other_users_see_their_own_entries_only() {
     let (server, api) = start(&[]).await;
     make(&api, "/api/tools", &mock("echo", "Answers.")).await;
     let other = stranger(&server, &api).await;
-    assert_eq!(seen(&other, "").await, ["token.created t"], "nothing but the own");
+    assert_eq!(summaries(&other, "").await, ["token.created t"], "only the user's entry");
 }

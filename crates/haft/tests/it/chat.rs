@@ -1,16 +1,16 @@
-//! Chat end to end: a real server, a model that speaks the true protocols in fragments, and tools over HTTP.
+//! Chat end to end: a real server, fake models that stream in the providers' wire formats, and HTTP tools.
 
-mod bound;
+mod binding_overrides;
 mod budgets;
+mod chat_log;
+mod continuation;
+mod conversation_events;
 mod conversations;
 mod crashes;
+mod crashes_between_calls;
 mod dialogue;
-mod going_on;
-mod halfway;
-mod heard;
 mod hostile;
 mod limits;
-mod logged;
 mod nesting;
 mod odd_schemas;
 mod shared;
@@ -19,50 +19,53 @@ mod tasks;
 
 use axum::http::Response;
 use haft_testkit::{
-    AskedModel, Client, Dialect, HaftProcess, ModelReply, ModelServer, Place, Reply, Seen, Upstream,
-    json_reply,
+    Client, FakeDialect, HaftProcess, ModelReply, ModelServer, RecordedModelRequest, RecordedRequest,
+    TestResponse, TestStorage, Upstream, json_reply,
 };
 use serde_json::{Value, json};
 
 use crate::survival::Settings;
 
-/// Those that have to understand each other with everything.
-pub(crate) const DIALECTS: [Dialect; 3] = [Dialect::Openai, Dialect::Anthropic, Dialect::Gemini];
+/// The dialects for which every chat feature is tested.
+pub(crate) const DIALECTS: [FakeDialect; 3] =
+    [FakeDialect::Openai, FakeDialect::Anthropic, FakeDialect::Gemini];
 
-/// A server with models, and a tool that tells the weather.
+/// A Haft server, a fake model server, and a tool `weather` with its upstream.
 pub(crate) struct Desk {
     pub(crate) server: HaftProcess,
     pub(crate) api: Client,
     pub(crate) model: ModelServer,
     pub(crate) weather: Upstream,
     pub(crate) settings: Settings,
-    pub(crate) place: Place,
+    pub(crate) place: TestStorage,
 }
 
-/// The variables by which a server finds the models.
+/// Adds the environment variables that configure the fake model server as the provider of each dialect.
 pub(crate) fn asking(settings: Settings, model: &ModelServer) -> Settings {
     settings
         .with("OPENAI_API_KEY", "sk-openai")
-        .with("OPENAI_BASE_URL", &model.base(Dialect::Openai))
+        .with("OPENAI_BASE_URL", &model.base(FakeDialect::Openai))
         .with("ANTHROPIC_API_KEY", "sk-anthropic")
-        .with("ANTHROPIC_BASE_URL", &model.base(Dialect::Anthropic))
+        .with("ANTHROPIC_BASE_URL", &model.base(FakeDialect::Anthropic))
         .with("GEMINI_API_KEY", "sk-gemini")
-        .with("GEMINI_BASE_URL", &model.base(Dialect::Gemini))
-        .with("OLLAMA_HOST", &model.base(Dialect::Ollama))
+        .with("GEMINI_BASE_URL", &model.base(FakeDialect::Gemini))
+        .with("OLLAMA_HOST", &model.base(FakeDialect::Ollama))
 }
 
 impl Desk {
-    /// With a model that a closure speaks for, and the weather of every city.
-    pub(crate) async fn new<A>(answer: impl Fn(AskedModel) -> A + Send + Sync + 'static) -> Self
+    /// Starts the servers. The closure defines the responses of the model; `weather` knows every city.
+    pub(crate) async fn new<A>(respond: impl Fn(RecordedModelRequest) -> A + Send + Sync + 'static) -> Self
     where
         A: Future<Output = ModelReply> + Send + 'static,
     {
-        Self::with(ModelServer::start(answer).await, Upstream::start(weather).await).await
+        Self::with(ModelServer::start(respond).await, Upstream::start(weather).await).await
     }
 
+    /// Starts a Haft server with the given model server and upstream.
     pub(crate) async fn with(model: ModelServer, weather: Upstream) -> Self {
-        let place = Place::new();
-        // Where servers share a database, what one left behind is taken over soon.
+        let place = TestStorage::new();
+        // A short lease: if servers share a database, the runs of a killed server are soon claimed by the
+        // next.
         let settings = asking(Settings::of(&place), &model).with("HAFT_TASK_LEASE_MS", "1000");
         let (server, api) = settings.start().await;
         let desk = Self { server, api, model, weather, settings, place };
@@ -70,7 +73,7 @@ impl Desk {
         desk
     }
 
-    /// Makes a tool that asks the upstream for the weather of a city.
+    /// Creates an HTTP tool that requests the weather of a city from the upstream.
     pub(crate) async fn tool(&self, name: &str, more: Value) {
         let mut tool = json!({
             "name": name,
@@ -86,27 +89,27 @@ impl Desk {
         crate::tasks::make(&self.api, tool).await;
     }
 
-    /// Makes an agent that asks the model in a dialect, and has these tools.
-    pub(crate) async fn agent(&self, dialect: Dialect, tools: &[&str], more: Value) -> String {
-        // Only models of some names think.
-        let model = if dialect == Dialect::Gemini { "gemini-3-test" } else { "test-model" };
+    /// Creates an agent with a provider of this dialect and these tools. Returns its name.
+    pub(crate) async fn agent(&self, dialect: FakeDialect, tools: &[&str], more: Value) -> String {
+        // The fake server accepts a thinking configuration for some model names only.
+        let model = if dialect == FakeDialect::Gemini { "gemini-3-test" } else { "test-model" };
         let mut config = json!({"provider": dialect.kind(), "model": model});
         for (field, value) in more.as_object().expect("an object") {
             config[field] = value.clone();
         }
         let name = format!("{}-{}", dialect.kind(), uuid::Uuid::new_v4().simple());
         let agent = json!({"name": name, "systemPrompt": "You are a clerk.", "toolIds": tools_of(&self.api, tools).await, "config": config});
-        let made = self.api.post("/api/agents", &agent).await;
-        assert_eq!(made.status, 201, "{}", made.body);
+        let created = self.api.post("/api/agents", &agent).await;
+        assert_eq!(created.status, 201, "{}", created.body);
         name
     }
 
-    /// Asks an agent, and waits for the whole answer.
-    pub(crate) async fn ask(&self, agent: &str, text: &str) -> Reply {
+    /// Sends a message to an agent and waits for the complete response.
+    pub(crate) async fn ask(&self, agent: &str, text: &str) -> TestResponse {
         self.api.post("/api/chat", &json!({"agentId": agent, "messages": [user(text)]})).await
     }
 
-    /// What the model refused must be nothing: every request kept to the rules of its maker.
+    /// Asserts that the fake model server rejected no request as invalid.
     pub(crate) fn check(&self) {
         assert_eq!(self.model.refused(), Vec::<String>::new());
     }
@@ -127,18 +130,18 @@ pub(crate) fn user(text: &str) -> Value {
     json!({"role": "user", "content": text})
 }
 
-/// The weather of the city in the query.
-pub(crate) fn weather(request: &Seen) -> Response<Vec<u8>> {
+/// Returns the weather of the city in the query.
+pub(crate) fn weather(request: &RecordedRequest) -> Response<Vec<u8>> {
     let city = city_of(request);
     json_reply(200, &json!({"city": city, "temperature": city.len()}))
 }
 
-pub(crate) fn city_of(request: &Seen) -> String {
+pub(crate) fn city_of(request: &RecordedRequest) -> String {
     request.target.rsplit("city=").next().unwrap_or_default().to_owned()
 }
 
-/// The answer in which an agent said what it came to.
-pub(crate) fn said(reply: &Reply) -> &str {
+/// Returns the text of the agent's final message.
+pub(crate) fn final_text(reply: &TestResponse) -> &str {
     assert_eq!(reply.status, 200, "{}", reply.body);
-    reply.data()["message"]["content"].as_str().expect("words")
+    reply.data()["message"]["content"].as_str().expect("a text")
 }

@@ -1,9 +1,10 @@
-//! `haft chat`: one question, a prompt, and the server within the process itself.
+//! `haft chat`: single questions, the interactive prompt, and agents that run without a server.
 
-mod streams;
+mod interrupted;
 
 use haft_testkit::{
-    Client, Dialect, Finished, HaftProcess, ModelReply, ModelServer, Place, Role, eventually, run,
+    Client, CommandOutput, FakeDialect, HaftProcess, MessageRole, ModelReply, ModelServer, TestStorage,
+    eventually, run,
 };
 use serde_json::{Value, json};
 
@@ -12,40 +13,40 @@ use crate::agents::make;
 use crate::survival::Settings;
 use crate::tasks::mock;
 
-/// A place whose servers and commands ask these models.
-fn asking(place: &Place, models: &ModelServer) -> Settings {
+/// Returns settings whose provider is this model server.
+fn model_settings(place: &TestStorage, models: &ModelServer) -> Settings {
     Settings::of(place)
         .with("OPENAI_API_KEY", "sk-test")
-        .with("OPENAI_BASE_URL", &models.base(Dialect::Openai))
+        .with("OPENAI_BASE_URL", &models.base(FakeDialect::Openai))
         .with("HAFT_DEFAULT_MODEL", "test-small")
 }
 
-/// A server with an agent that has these tools.
-async fn served(models: &ModelServer, tools: &[Value]) -> (HaftProcess, Client, Place) {
-    let place = Place::new();
-    let (server, api) = asking(&place, models).start().await;
+/// Starts a server and creates the agent `helper` with these tools.
+async fn start_server(models: &ModelServer, tools: &[Value]) -> (HaftProcess, Client, TestStorage) {
+    let place = TestStorage::new();
+    let (server, api) = model_settings(&place, models).start().await;
     let mut bindings = Vec::new();
     for tool in tools {
-        let made = make(&api, "/api/tools", tool).await;
-        bindings.push(json!({"toolId": made["id"]}));
+        let created = make(&api, "/api/tools", tool).await;
+        bindings.push(json!({"toolId": created["id"]}));
     }
     make(&api, "/api/agents", &json!({"name": "helper", "systemPrompt": "Help.", "bindings": bindings}))
         .await;
     (server, api, place)
 }
 
-async fn chat(server: &HaftProcess, arguments: &[&str], input: &str) -> Finished {
+async fn chat(server: &HaftProcess, arguments: &[&str], input: &str) -> CommandOutput {
     let environment = [("HAFT_URL", server.url.as_str()), ("HAFT_TOKEN", crate::TOKEN)];
     run(HAFT, &[&["chat"], arguments].concat(), &environment, input).await
 }
 
 #[tokio::test]
-async fn one_question_has_its_answer_on_standard_output() {
-    let models = ModelServer::start(async |asked| {
-        ModelReply::new().reasoning("Hm.").text(format!("You said: {}", asked.user_text())).usage(12, 7)
+async fn response_to_one_question_is_printed_on_standard_output() {
+    let models = ModelServer::start(async |request| {
+        ModelReply::new().reasoning("Hm.").text(format!("You said: {}", request.user_text())).usage(12, 7)
     })
     .await;
-    let (server, _api, _place) = served(&models, &[]).await;
+    let (server, _api, _place) = start_server(&models, &[]).await;
     let ended = chat(&server, &["helper", "Is it dry?"], "not read").await;
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "You said: Is it dry?\n"), "{}", ended.stderr);
     assert!(ended.stderr.starts_with("1 step, 12 + 7 tokens, "), "{}", ended.stderr);
@@ -53,13 +54,13 @@ async fn one_question_has_its_answer_on_standard_output() {
 
     for arguments in [&["helper"][..], &["helper", "-"], &[]] {
         let ended = chat(&server, arguments, "Two\nlines\n").await;
-        let said = ended.stdout.trim_end();
-        assert_eq!((ended.code, said), (0, "You said: Two\nlines"), "{}", ended.stderr);
+        let text = ended.stdout.trim_end();
+        assert_eq!((ended.code, text), (0, "You said: Two\nlines"), "{}", ended.stderr);
     }
     assert_eq!(
-        models.seen().last().and_then(|asked| asked.system.clone()),
+        models.seen().last().and_then(|request| request.system.clone()),
         None,
-        "no agent, no instructions"
+        "no instructions without an agent"
     );
     let ended = chat(&server, &["-m", "Hello"], "").await;
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "You said: Hello\n"), "{}", ended.stderr);
@@ -67,9 +68,9 @@ async fn one_question_has_its_answer_on_standard_output() {
 }
 
 #[tokio::test]
-async fn programs_get_every_event() {
+async fn json_output_contains_every_event() {
     let models = ModelServer::script([ModelReply::says("Yes, dry.").in_fragments_of(3)]).await;
-    let (server, _api, _place) = served(&models, &[]).await;
+    let (server, _api, _place) = start_server(&models, &[]).await;
     let ended = chat(&server, &["helper", "Dry?", "--json"], "").await;
     let events: Vec<Value> =
         ended.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -80,64 +81,64 @@ async fn programs_get_every_event() {
     let last = events.last().expect("events");
     assert_eq!((&last["event"], &last["data"]["finishReason"]), (&json!("done"), &json!("stop")));
     assert!(events.iter().all(|event| event["id"].is_string()), "{events:?}");
-    let refused = chat(&server, &["nobody", "Dry?", "--json"], "").await;
-    let said: Value = serde_json::from_str(&refused.stdout).expect("JSON");
-    assert_eq!((refused.code, &said["error"]["kind"]), (3, &json!("NotFound")));
+    let refused = chat(&server, &["unknown", "Dry?", "--json"], "").await;
+    let text: Value = serde_json::from_str(&refused.stdout).expect("JSON");
+    assert_eq!((refused.code, &text["error"]["kind"]), (3, &json!("NotFound")));
 }
 
 #[tokio::test]
-async fn a_prompt_takes_line_after_line() {
-    let models = ModelServer::start(async |asked| {
-        ModelReply::says(format!("{} after {} answers", asked.user_text(), asked.answers_before()))
+async fn prompt_reads_messages_and_commands() {
+    let models = ModelServer::start(async |request| {
+        ModelReply::says(format!("{} after {} responses", request.user_text(), request.previous_responses()))
     })
     .await;
-    let (server, api, _place) = served(&models, &[]).await;
+    let (server, api, _place) = start_server(&models, &[]).await;
     let lines = "/help\nOne\n\nTwo\n/retry\n/nonsense\n/new\nThree\n/history\n/open 2\nFour\n/exit\nFive\n";
     let ended = chat(&server, &["helper", "-i"], lines).await;
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let (out, err) = (ended.stdout, ended.stderr);
-    let answers: Vec<&str> = out.lines().filter(|line| line.contains(" after ")).collect();
+    let responses: Vec<&str> = out.lines().filter(|line| line.contains(" after ")).collect();
     let expected = [
-        "One after 0 answers",
-        "Two after 1 answers",
-        "Two after 1 answers",
-        "Three after 0 answers",
-        "Four after 2 answers",
+        "One after 0 responses",
+        "Two after 1 responses",
+        "Two after 1 responses",
+        "Three after 0 responses",
+        "Four after 2 responses",
     ];
-    assert_eq!(answers, expected, "{out}");
-    assert!(err.contains("/history    the last conversations"), "{err}");
-    assert!(err.contains("there is no /nonsense"), "{err}");
-    assert!(err.contains("> One\nOne after 0 answers\n> Two\n"), "what was said before is shown: {err}");
+    assert_eq!(responses, expected, "{out}");
+    assert!(err.contains("/history    list the last conversations"), "{err}");
+    assert!(err.contains("unknown command /nonsense"), "{err}");
+    assert!(err.contains("> One\nOne after 0 responses\n> Two\n"), "the history is printed: {err}");
     assert!(out.contains("1  Three"), "{out}");
 
     let listed = chat(&server, &["--list"], "").await.stdout;
     assert_eq!(listed.lines().count(), 2, "{listed}");
     let ended = chat(&server, &["--last", "helper", "Six"], "").await;
-    assert_eq!(ended.stdout, "Six after 3 answers\n", "{}", ended.stderr);
+    assert_eq!(ended.stdout, "Six after 3 responses\n", "{}", ended.stderr);
     let list = api.get("/api/conversations?limit=2").await;
     let older = list.data()["items"][1]["id"].as_str().expect("an id").to_owned();
     let ended = chat(&server, &["--conversation", &older, "-m", "Seven"], "").await;
-    assert_eq!(ended.stdout, "Seven after 1 answers\n", "{}", ended.stderr);
+    assert_eq!(ended.stdout, "Seven after 1 responses\n", "{}", ended.stderr);
     let ended = chat(&server, &["--conversation", &uuid::Uuid::nil().to_string(), "-i"], "Hello\n").await;
     assert_eq!(ended.code, 3, "{}", ended.stderr);
 }
 
 #[tokio::test]
-async fn calls_are_seen_and_tools_and_pictures_sent_along() {
+async fn calls_are_printed_and_tools_and_images_are_sent() {
     let call = || ModelReply::calls([("weather", json!({"city": "Paris"})), ("broken", json!({}))]);
     let models = ModelServer::script([call(), ModelReply::says("Dry."), ModelReply::says("Red.")]).await;
     let broken = mock(
         "broken",
         json!({"config": {"answers": [{"error": {"kind": "Execution", "message": "It broke."}}]}}),
     );
-    let (server, api, _place) = served(&models, &[mock("weather", json!({})), broken]).await;
+    let (server, api, _place) = start_server(&models, &[mock("weather", json!({})), broken]).await;
     make(&api, "/api/tools", &mock("extra", json!({}))).await;
     let ended = chat(&server, &["helper", "Dry?", "--tools", "extra,calculator"], "").await;
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "Dry.\n"), "{}", ended.stderr);
-    let said = ended.stderr;
-    assert!(said.contains("⚙ weather {\"city\":\"Paris\"}\n"), "{said}");
-    assert!(said.contains("✓ weather ") && said.contains(" ms\n"), "{said}");
-    assert!(said.contains("✗ broken Execution: "), "{said}");
+    let text = ended.stderr;
+    assert!(text.contains("⚙ weather {\"city\":\"Paris\"}\n"), "{text}");
+    assert!(text.contains("✓ weather ") && text.contains(" ms\n"), "{text}");
+    assert!(text.contains("✗ broken Execution: "), "{text}");
     let offered = models.seen()[0].tool_names().join(" ");
     assert!(
         offered.contains("extra") && offered.contains("calculator") && offered.contains("weather"),
@@ -147,10 +148,10 @@ async fn calls_are_seen_and_tools_and_pictures_sent_along() {
     let path = format!("{}.PNG", unused_path());
     std::fs::write(&path, b"\x89PNG\r\n\x1a\n").expect("a file");
     let ended = chat(&server, &["helper", "Which colour?", "--image", &path], "").await;
-    std::fs::remove_file(&path).expect("it is there");
+    std::fs::remove_file(&path).expect("the file exists");
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "Red.\n"), "{}", ended.stderr);
-    let last = models.seen().pop().expect("a question").messages.pop().expect("a message");
-    assert_eq!((last.role, last.images, last.text.as_str()), (Role::User, 1, "Which colour?"));
+    let last = models.seen().pop().expect("a request").messages.pop().expect("a message");
+    assert_eq!((last.role, last.images, last.text.as_str()), (MessageRole::User, 1, "Which colour?"));
     let ended = chat(&server, &["helper", "Well?", "--image", "/etc/hosts"], "").await;
     assert!(
         ended.code == 1 && ended.stderr.contains("is not an image that models support"),
@@ -162,54 +163,54 @@ async fn calls_are_seen_and_tools_and_pictures_sent_along() {
 }
 
 #[tokio::test]
-async fn an_approval_is_asked_for_right_there() {
-    for (line, came) in [("y", "✓ pay "), ("", "✗ pay Denied: ")] {
+async fn prompt_requests_an_approval() {
+    for (line, expected) in [("y", "✓ pay "), ("", "✗ pay Denied: ")] {
         let call = ModelReply::calls([("pay", json!({}))]);
         let models = ModelServer::script([call, ModelReply::says("Well.")]).await;
-        let (server, _api, _place) = served(&models, &[mock("pay", json!({"policy": "ask"}))]).await;
+        let (server, _api, _place) = start_server(&models, &[mock("pay", json!({"policy": "ask"}))]).await;
         let ended = chat(&server, &["helper", "-i"], &format!("Pay it.\n{line}\n")).await;
         assert_eq!((ended.code, ended.stdout.as_str()), (0, "Well.\n"), "{}", ended.stderr);
-        assert!(ended.stderr.contains("… pay waits for somebody to approve it: haft approvals approve "));
+        assert!(ended.stderr.contains("… pay waits for approval: haft approvals approve "));
         assert!(ended.stderr.contains("approve it? y/N "), "{}", ended.stderr);
-        assert!(ended.stderr.contains(came), "{}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{}", ended.stderr);
     }
 }
 
 #[tokio::test]
-async fn what_somebody_else_approves_goes_on() {
+async fn turn_continues_after_an_approval_by_another_user() {
     let call = ModelReply::calls([("pay", json!({}))]);
     let models = ModelServer::script([call, ModelReply::says("Paid.")]).await;
-    let (server, api, _place) = served(&models, &[mock("pay", json!({"policy": "ask"}))]).await;
-    let asked = chat(&server, &["helper", "Pay it."], "");
+    let (server, api, _place) = start_server(&models, &[mock("pay", json!({"policy": "ask"}))]).await;
+    let waiting = chat(&server, &["helper", "Pay it."], "");
     let decided = async {
-        eventually("it is asked for", async || {
+        eventually("an approval waits", async || {
             api.get("/api/approvals").await.data()["items"].as_array().is_some_and(|items| !items.is_empty())
         })
         .await;
         let id = api.get("/api/approvals").await.data()["items"][0]["id"].as_str().expect("an id").to_owned();
         api.post(&format!("/api/approvals/{id}"), &json!({"decision": "approve"})).await
     };
-    let (ended, decided) = tokio::join!(asked, decided);
+    let (ended, decided) = tokio::join!(waiting, decided);
     assert_eq!(decided.status, 200, "{}", decided.body);
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "Paid.\n"), "{}", ended.stderr);
 }
 
 #[tokio::test]
-async fn how_it_ended_is_told_by_the_code() {
+async fn exit_code_depends_on_the_error() {
     let models = ModelServer::start(async |_| ModelReply::refused(401, "no such key", None)).await;
-    let (server, api, _place) = served(&models, &[]).await;
+    let (server, api, _place) = start_server(&models, &[]).await;
     let ended = chat(&server, &["helper", "Hello"], "").await;
     assert_eq!((ended.code, ended.stdout.as_str()), (5, ""), "{}", ended.stderr);
     assert!(ended.stderr.starts_with("Authentication: "), "{}", ended.stderr);
-    for arguments in [&["nobody", "Hello"][..], &["nobody", "-i"]] {
+    for arguments in [&["unknown", "Hello"][..], &["unknown", "-i"]] {
         let ended = chat(&server, arguments, "Hello\n").await;
         assert_eq!((ended.code, ended.stdout.as_str()), (3, ""), "{}", ended.stderr);
-        assert!(ended.stderr.contains("there is no agent nobody"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("there is no agent unknown"), "{}", ended.stderr);
     }
     let ended = chat(&server, &["helper"], " \n").await;
     assert_eq!(ended.code, 2, "{}", ended.stderr);
     let ended = chat(&server, &["--last", "-m", "Hello", "helper"], "").await;
-    assert_eq!(ended.code, 5, "it goes on with what failed: {}", ended.stderr);
+    assert_eq!(ended.code, 5, "the failed conversation is continued: {}", ended.stderr);
     make(&api, "/api/agents", &json!({"name": "other"})).await;
     let ended = chat(&server, &["--last", "other", "Hello"], "").await;
     assert!(
@@ -223,34 +224,34 @@ async fn how_it_ended_is_told_by_the_code() {
 }
 
 #[tokio::test]
-async fn without_a_server_the_agent_works_in_the_process() {
-    let models = ModelServer::start(async |asked| match asked.results().len() {
+async fn agent_runs_in_the_process_without_a_server() {
+    let models = ModelServer::start(async |request| match request.results().len() {
         0 => ModelReply::calls([("calculator", json!({"expression": "6*7"}))]),
-        _ => ModelReply::says(format!("42 after {} answers", asked.answers_before())),
+        _ => ModelReply::says(format!("42 after {} responses", request.previous_responses())),
     })
     .await;
-    let place = Place::new();
-    let settings = asking(&place, &models);
+    let place = TestStorage::new();
+    let settings = model_settings(&place, &models);
     let (server, api) = settings.start().await;
     let calculator = json!([{"toolId": "calculator"}]);
     make(&api, "/api/agents", &json!({"name": "helper", "bindings": calculator})).await;
     server.terminate();
     assert_eq!(server.ended().await, Some(0));
-    // No token, so no server is meant.
+    // Without a token, the command does not use a server.
     let settings = settings.with("HAFT_ADMIN_TOKEN", "");
     let ended = settings.haft(&["chat", "helper", "6*7?"], "").await;
-    assert_eq!((ended.code, ended.stdout.as_str()), (0, "42 after 1 answers\n"), "{}", ended.stderr);
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "42 after 1 responses\n"), "{}", ended.stderr);
     assert!(ended.stderr.contains("✓ calculator "), "{}", ended.stderr);
     let ended = settings.haft(&["chat", "--last", "-i"], "And again?\n").await;
-    assert_eq!(ended.stdout, "42 after 3 answers\n", "it is kept: {}", ended.stderr);
+    assert_eq!(ended.stdout, "42 after 3 responses\n", "the conversation is stored: {}", ended.stderr);
     assert!(ended.stderr.contains("> 6*7?"), "{}", ended.stderr);
 }
 
 #[tokio::test]
-async fn nothing_at_all_is_needed_but_a_model() {
+async fn chat_needs_nothing_but_a_model() {
     let models = ModelServer::script([ModelReply::says("Hello.")]).await;
     let place = unused_path();
-    let base = models.base(Dialect::Openai);
+    let base = models.base(FakeDialect::Openai);
     let model =
         [("OPENAI_API_KEY", "sk-test"), ("OPENAI_BASE_URL", &base), ("HAFT_DEFAULT_MODEL", "test-small")];
     let home = [("HAFT_DATA_DIR", place.as_str())];
@@ -260,10 +261,10 @@ async fn nothing_at_all_is_needed_but_a_model() {
     let ended = run(HAFT, &["chat", "-m", "Hi"], &home, "").await;
     assert!(ended.code != 0 && ended.stdout.is_empty(), "{}", ended.stdout);
     assert!(ended.stderr.contains("provider"), "{}", ended.stderr);
-    assert!(!std::path::Path::new(&place).exists(), "a question makes no data");
+    assert!(!std::path::Path::new(&place).exists(), "the data directory is not created");
 }
 
-/// A path at which there is nothing.
+/// Returns a path that does not exist.
 fn unused_path() -> String {
     let name = format!("haft-chat-{}", uuid::Uuid::new_v4());
     std::env::temp_dir().join(name).to_str().expect("a path").to_owned()

@@ -1,15 +1,15 @@
-//! `haft export` and `haft apply`: definitions as files, there and back.
+//! `haft export` and `haft apply`: definitions in files.
 
 use serde_json::{Value, json};
 
-use crate::cli_over_http::{Desk, mock, parsed, refused, shown, worked};
+use crate::cli_over_http::{Desk, mock, parsed, path_text, refused, worked};
 
 fn agent() -> Value {
     json!({"name": "天气 guide", "description": "Knows.", "systemPrompt": "Be brief.",
         "config": {"model": "small"}, "toolIds": ["echo", "calculator"]})
 }
 
-/// What happened to each thing, by name.
+/// Returns the name and change of each definition in a report.
 fn changes(report: &Value) -> Vec<(String, String)> {
     let lists = ["tools", "agents"].into_iter().flat_map(|list| report[list].as_array().expect("a list"));
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
@@ -21,15 +21,15 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn applying_again_changes_nothing_and_what_changes_is_shown() {
+async fn apply_is_idempotent_and_prints_changes() {
     let desk = Desk::new("apply").await;
     let file =
         desk.write("both.json", &json!({"tools": [mock("echo", "One.")], "agents": [agent()]}).to_string());
 
-    let looked = worked(desk.haft(&["apply", "-f", &file, "--dry-run"]).await);
-    assert!(looked.stdout.contains("echo      would create  tool\n"), "{}", looked.stdout);
-    assert_eq!(looked.stderr, "would create 2; nothing was stored\n");
-    assert_eq!(desk.api.get("/api/tools/echo").await.status, 404, "a dry run keeps nothing");
+    let dry_run = worked(desk.haft(&["apply", "-f", &file, "--dry-run"]).await);
+    assert!(dry_run.stdout.contains("echo      would create  tool\n"), "{}", dry_run.stdout);
+    assert_eq!(dry_run.stderr, "would create 2; nothing was stored\n");
+    assert_eq!(desk.api.get("/api/tools/echo").await.status, 404, "a dry run stores nothing");
 
     let applied = worked(desk.haft(&["apply", "-f", &file]).await);
     assert_eq!(applied.stderr, "2 created\n");
@@ -45,20 +45,24 @@ async fn applying_again_changes_nothing_and_what_changes_is_shown() {
     assert_eq!(desk.api.get("/api/tools/echo").await.data()["description"], "Two.");
     let shown = desk.haft(&["tools", "show", "echo", "--json"]).await.stdout;
     let own = worked(desk.haft_as(crate::TOKEN, &["apply", "-f", "-", "--json"], &shown).await);
-    assert_eq!(changes(&parsed(&own)), pairs(&[("echo", "unchanged")]), "what a server shows can be applied");
+    assert_eq!(
+        changes(&parsed(&own)),
+        pairs(&[("echo", "unchanged")]),
+        "the JSON of the server can be applied"
+    );
 }
 
 #[tokio::test]
-async fn only_prune_removes_and_only_what_the_files_speak_of() {
+async fn prune_removes_only_definitions_of_types_in_the_files() {
     let desk = Desk::new("prune").await;
     let both = json!([mock("echo", "One."), mock("other", "Two."), agent()]).to_string();
     worked(desk.haft_as(crate::TOKEN, &["apply", "-f", "-"], &both).await);
     let one = desk.write("one.json", &mock("echo", "One.").to_string());
-    let kept = worked(desk.haft(&["apply", "-f", &one, "--json"]).await);
-    assert_eq!(changes(&parsed(&kept)), pairs(&[("echo", "unchanged")]));
+    let unpruned = worked(desk.haft(&["apply", "-f", &one, "--json"]).await);
+    assert_eq!(changes(&parsed(&unpruned)), pairs(&[("echo", "unchanged")]));
 
-    let looked = worked(desk.haft(&["apply", "-f", &one, "--prune", "--dry-run"]).await);
-    assert!(looked.stdout.contains("other  would remove  tool\n"), "{}", looked.stdout);
+    let dry_run = worked(desk.haft(&["apply", "-f", &one, "--prune", "--dry-run"]).await);
+    assert!(dry_run.stdout.contains("other  would remove  tool\n"), "{}", dry_run.stdout);
     assert_eq!(desk.api.get("/api/tools/other").await.status, 200);
     let pruned = worked(desk.haft(&["apply", "-f", &one, "--prune"]).await);
     assert_eq!(pruned.stderr, "1 removed, 1 unchanged\n");
@@ -66,14 +70,14 @@ async fn only_prune_removes_and_only_what_the_files_speak_of() {
     assert_eq!(
         parsed(&desk.haft(&["agents", "--json"]).await)[0]["name"],
         "天气 guide",
-        "no file spoke of agents"
+        "the files contain no agents"
     );
     let alone = desk.write("agents/guide.json", &agent().to_string());
     refused(&desk.haft(&["apply", "-f", &alone, "--prune"]).await, 1, "--prune would delete every tool");
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_file_is_said_with_its_name() {
+async fn errors_name_the_file() {
     let desk = Desk::new("apply-wrong").await;
     let broken = desk.write("broken.json", "{");
     let yaml = desk.write("broken.yaml", "a: [");
@@ -85,16 +89,16 @@ async fn what_is_wrong_with_a_file_is_said_with_its_name() {
         desk.write("bad.json", &json!([mock("good", "Fine."), {"name": "bad", "type": "mock"}]).to_string());
     let empty = desk.home.join("empty");
     std::fs::create_dir(&empty).expect("a directory");
-    for (file, code, said) in [
+    for (file, code, message) in [
         ("/nowhere.json", 1, "cannot read /nowhere.json"),
         (&broken, 1, "broken.json is not JSON"),
         (&yaml, 1, "broken.yaml is neither JSON nor YAML"),
         (&nameless, 1, "nameless.json needs a name"),
         (&twice, 1, "the tool echo is defined twice: in "),
-        (&shown(&empty), 1, "there is no definition in "),
+        (&path_text(&empty), 1, "there is no definition in "),
         (&bad, 2, "bad.json, entry 2"),
     ] {
-        refused(&desk.haft(&["apply", "-f", file]).await, code, said);
+        refused(&desk.haft(&["apply", "-f", file]).await, code, message);
     }
     assert_eq!(desk.api.get("/api/tools/good").await.status, 404, "all or none");
     let json = desk.haft(&["apply", "-f", &bad, "--json"]).await;
@@ -108,11 +112,11 @@ async fn what_is_wrong_with_a_file_is_said_with_its_name() {
 }
 
 #[tokio::test]
-async fn an_export_is_files_that_stay_the_same() {
+async fn export_creates_stable_files() {
     let desk = Desk::new("export").await;
     let all = json!([mock("echo", "One."), mock("other", "Two."), agent()]).to_string();
     worked(desk.haft_as(crate::TOKEN, &["apply", "-f", "-"], &all).await);
-    let directory = shown(&desk.home.join("out"));
+    let directory = path_text(&desk.home.join("out"));
     let export = ["export", directory.as_str()];
 
     let first = worked(desk.haft(&export).await);
@@ -122,13 +126,13 @@ async fn an_export_is_files_that_stay_the_same() {
         echo.starts_with("{\n  \"name\": \"echo\",\n  \"description\": \"One.\",\n  \"type\": \"mock\",\n"),
         "{echo}"
     );
-    for kept_by_server in
+    for server_field in
         ["\"id\"", "\"spaceId\"", "\"ownerId\"", "\"version\"", "\"createdAt\"", "\"updatedAt\""]
     {
-        assert!(!echo.contains(kept_by_server), "{echo}");
+        assert!(!echo.contains(server_field), "{echo}");
     }
     let guide = std::fs::read_to_string(desk.home.join("out/agents/天气 guide.json")).expect("a file");
-    assert!(guide.contains("\"echo\""), "tools stand in it by name: {guide}");
+    assert!(guide.contains("\"echo\""), "tools are listed by name: {guide}");
     assert_eq!(worked(desk.haft(&export).await).stderr, "0 files created, 0 updated, 3 unchanged\n");
 
     worked(desk.haft(&["tools", "rm", "other"]).await);
@@ -147,7 +151,7 @@ async fn an_export_is_files_that_stay_the_same() {
 }
 
 #[tokio::test]
-async fn an_export_applied_to_an_empty_space_gives_the_same() {
+async fn export_applied_to_an_empty_space_is_equal() {
     let desk = Desk::new("roundtrip").await;
     let secret = json!({"name": "weather", "description": "Weather.", "url": "https://api.example.com/{{city}}",
         "headers": {"X-Api-Key": "sk-0123456789abcdef"}});
@@ -157,16 +161,16 @@ async fn an_export_applied_to_an_empty_space_gives_the_same() {
     assert!(!exported.contains("sk-0123456789abcdef") && exported.contains("secret://"), "{exported}");
 
     worked(desk.haft(&["spaces", "create", "empty"]).await);
-    let made =
+    let created =
         worked(desk.haft(&["tokens", "create", "there", "--scope", "admin", "--space", "empty"]).await);
-    let there = made.stdout.trim();
+    let there = created.stdout.trim();
     assert_eq!(
         parsed(&desk.haft_as(there, &["export"], "").await),
         json!({"tools": [], "agents": [], "providers": [], "alerts": [], "secrets": []})
     );
     let applied = worked(desk.haft_as(there, &["apply", "-f", "-"], &exported).await);
     assert!(applied.stderr.ends_with("3 created\n"), "{}", applied.stderr);
-    // The values of secrets are not part of it, so their names are not there either.
+    // An export contains no values of secrets, so the secrets are missing in the other space.
     let without_secrets = |export: &str| {
         let mut export: Value = serde_json::from_str(export).expect("JSON");
         export["secrets"] = json!([]);
@@ -175,14 +179,14 @@ async fn an_export_applied_to_an_empty_space_gives_the_same() {
     let again = worked(desk.haft_as(there, &["export"], "").await).stdout;
     assert_eq!(without_secrets(&again), without_secrets(&exported));
 
-    let directory = shown(&desk.home.join("out"));
+    let directory = path_text(&desk.home.join("out"));
     worked(desk.haft(&["export", &directory]).await);
     let again = worked(desk.haft_as(there, &["apply", "-f", &directory, "--prune"], "").await);
     assert!(again.stderr.ends_with("3 unchanged\n"), "{}", again.stderr);
 }
 
 #[tokio::test]
-async fn a_tool_that_agents_use_is_pruned_only_by_force() {
+async fn tool_used_by_agents_is_pruned_only_with_force() {
     let desk = Desk::new("prune-bound").await;
     let all = json!({"tools": [mock("echo", "One."), mock("other", "Two.")], "agents": [agent()]});
     assert_eq!(desk.api.post("/api/tools/import", &all).await.status, 200);
@@ -204,7 +208,7 @@ async fn a_tool_that_agents_use_is_pruned_only_by_force() {
     let listed = desk.api.get("/api/agents").await;
     assert_eq!(listed.data()["items"][0]["toolIds"], json!(["calculator"]));
 
-    // An agent that goes as well is in nobody's way.
+    // An agent that is pruned as well does not block the tool.
     let both = json!({"tools": [mock("echo", "One.")], "agents": [{"name": "brief", "toolIds": ["echo"]}]});
     assert_eq!(desk.api.post("/api/tools/import", &both).await.status, 200);
     let none = desk.api.post("/api/tools/import", &json!({"tools": [], "agents": [], "prune": true})).await;

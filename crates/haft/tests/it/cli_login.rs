@@ -1,4 +1,4 @@
-//! `haft login` and `haft logout`: by token, by name and password, by link, and what they leave behind.
+//! `haft login` and `haft logout`: by token, password and link, the login file, and token revocation.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -10,25 +10,25 @@ use crate::cli_over_http::{Desk, parsed, refused, worked};
 
 const PASSWORD: &str = "correct horse battery";
 
-/// What the login file says.
-fn kept(desk: &Desk) -> Value {
+/// Reads the login file.
+fn login(desk: &Desk) -> Value {
     let text = std::fs::read_to_string(desk.login_file()).expect("a login");
     toml::from_str(&text).expect("TOML")
 }
 
 fn token(desk: &Desk) -> String {
-    kept(desk)["token"].as_str().expect("a token").to_owned()
+    login(desk)["token"].as_str().expect("a token").to_owned()
 }
 
 #[tokio::test]
-async fn a_login_by_token_is_kept_for_later_commands() {
+async fn login_by_token_is_stored_for_later_commands() {
     let desk = Desk::new("login-token").await;
     let url = desk.server.url.clone();
     let logged_in = worked(desk.at_home(&["login", &url, "--token", crate::TOKEN], "").await);
     assert!(logged_in.stderr.starts_with(&format!("logged in to {url} as ")), "{}", logged_in.stderr);
     assert_eq!(logged_in.stdout, "");
     let mode = |path| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
-    assert_eq!(mode(desk.login_file()), 0o600, "nobody else may read it");
+    assert_eq!(mode(desk.login_file()), 0o600, "readable by the user only");
     assert_eq!(mode(desk.home.join("haft")), 0o700);
     assert_eq!(token(&desk), crate::TOKEN);
 
@@ -44,24 +44,24 @@ async fn a_login_by_token_is_kept_for_later_commands() {
     let out = worked(desk.at_home(&["logout"], "").await);
     assert!(out.stderr.contains("was given to haft login and stays valid"), "{}", out.stderr);
     assert!(!desk.login_file().exists());
-    assert_eq!(desk.api.get("/api/me").await.status, 200, "the token of somebody else is left alone");
+    assert_eq!(desk.api.get("/api/me").await.status, 200, "the token is not revoked");
     assert_eq!(worked(desk.at_home(&["logout"], "").await).stderr, "there was no login\n");
 }
 
 #[tokio::test]
-async fn a_token_may_come_from_standard_input() {
+async fn token_is_read_from_standard_input() {
     let desk = Desk::new("login-stdin").await;
     let logged_in =
         worked(desk.at_home(&["login", &desk.server.url, "--json"], &format!("{}\n", crate::TOKEN)).await);
-    let said = parsed(&logged_in);
-    assert_eq!((&said["url"], &said["scope"]), (&json!(desk.server.url), &json!("admin")));
-    assert_eq!(said.get("token"), None);
+    let output = parsed(&logged_in);
+    assert_eq!((&output["url"], &output["scope"]), (&json!(desk.server.url), &json!("admin")));
+    assert_eq!(output.get("token"), None);
     refused(&desk.at_home(&["login", &desk.server.url], "").await, 2, "no token was given");
-    assert_eq!(token(&desk), crate::TOKEN, "a login that fails leaves the one before");
+    assert_eq!(token(&desk), crate::TOKEN, "a failed login does not replace the old one");
 }
 
 #[tokio::test]
-async fn a_login_by_password_makes_a_token_of_its_own() {
+async fn login_by_password_creates_a_token() {
     let desk = Desk::new("login-password").await;
     desk.add_user("ada", PASSWORD).await;
     let login = ["login", desk.server.url.as_str(), "--name", "ada"];
@@ -78,7 +78,7 @@ async fn a_login_by_password_makes_a_token_of_its_own() {
 
     worked(desk.at_home(&login, PASSWORD).await);
     assert_ne!(token(&desk), first);
-    assert_eq!(ada.get("/api/me").await.status, 401, "the token of the login before has ended");
+    assert_eq!(ada.get("/api/me").await.status, 401, "the token of the previous login is revoked");
 
     let ada = Client::new(&desk.server.url, &token(&desk));
     let out = worked(desk.at_home(&["logout", "--json"], "").await);
@@ -88,24 +88,24 @@ async fn a_login_by_password_makes_a_token_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_login_may_be_for_a_shared_space() {
+async fn login_may_select_a_shared_space() {
     let desk = Desk::new("login-space").await;
     desk.add_user("ada", PASSWORD).await;
     worked(desk.haft(&["spaces", "create", "research"]).await);
     worked(desk.haft(&["spaces", "add", "research", "ada", "caller"]).await);
     let login = ["login", desk.server.url.as_str(), "--name", "ada", "--space", "research", "--json"];
-    let said = parsed(&worked(desk.at_home(&login, PASSWORD).await));
-    assert_eq!((&said["space"], &said["role"]), (&json!("research"), &json!("caller")));
+    let output = parsed(&worked(desk.at_home(&login, PASSWORD).await));
+    assert_eq!((&output["space"], &output["role"]), (&json!("research"), &json!("caller")));
     let nowhere = ["login", desk.server.url.as_str(), "--name", "ada", "--space", "nowhere"];
     refused(&desk.at_home(&nowhere, PASSWORD).await, 3, "you are not a member of a space nowhere");
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_login_is_said_and_nothing_is_kept() {
+async fn invalid_login_is_reported_and_not_stored() {
     let desk = Desk::new("login-wrong").await;
     desk.add_user("ada", PASSWORD).await;
     let url = desk.server.url.as_str();
-    for (arguments, input, code, said) in [
+    for (arguments, input, code, message) in [
         (["login", url, "--name", "ada"].as_slice(), "wrong\n", 4, "Unauthorized"),
         (&["login", url, "--name", "nobody"], "wrong\n", 4, "Unauthorized"),
         (&["login", url, "--name", "ada"], "", 2, "no password was given"),
@@ -128,7 +128,7 @@ async fn what_is_wrong_with_a_login_is_said_and_nothing_is_kept() {
         ),
     ] {
         let ended = desk.at_home(arguments, input).await;
-        refused(&ended, code, said);
+        refused(&ended, code, message);
         assert!(!desk.login_file().exists(), "{arguments:?}");
     }
     refused(
@@ -139,7 +139,7 @@ async fn what_is_wrong_with_a_login_is_said_and_nothing_is_kept() {
 }
 
 #[tokio::test]
-async fn a_login_that_cannot_be_read_is_said_without_its_token_and_can_be_removed() {
+async fn unreadable_login_is_reported_without_its_token_and_can_be_removed() {
     let desk = Desk::new("login-broken").await;
     desk.write("haft/login.toml", "url = \"http://127.0.0.1:1\"\ntoken = \"haft_sesame\nnonsense");
     let ended = desk.at_home(&["tools"], "").await;
@@ -150,7 +150,7 @@ async fn a_login_that_cannot_be_read_is_said_without_its_token_and_can_be_remove
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_keeps_nobody_logged_in() {
+async fn logout_works_if_the_server_is_unreachable() {
     let desk = Desk::new("logout-away").await;
     let text = "url = \"http://127.0.0.1:1\"\ntoken = \"haft_x\"\ntoken_id = \"0198\"\n";
     desk.write("haft/login.toml", text);

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_testkit::{Client, Finished, HaftProcess, run};
+use haft_testkit::{Client, CommandOutput, HaftProcess, run};
 use serde_json::{Value, json};
 
 use crate::HAFT;
 use crate::http_tools::start;
 
-/// A server, and a place for a login and for files; both gone when dropped.
+/// A server, and a home directory for the login file and other files. Both are removed on drop.
 pub(crate) struct Desk {
     pub(crate) server: HaftProcess,
     pub(crate) api: Client,
@@ -16,7 +16,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// The name keeps tests apart.
+    /// `name` makes the home directory unique.
     pub(crate) async fn new(name: &str) -> Self {
         let home = std::env::temp_dir().join(format!("haft-cli-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&home).expect("a directory");
@@ -24,18 +24,18 @@ impl Desk {
         Self { server, api, home }
     }
 
-    /// Runs a command as the admin, known by the environment.
-    pub(crate) async fn haft(&self, arguments: &[&str]) -> Finished {
+    /// Runs a command as the admin, with the token in the environment.
+    pub(crate) async fn haft(&self, arguments: &[&str]) -> CommandOutput {
         self.haft_as(crate::TOKEN, arguments, "").await
     }
 
-    /// Runs a command with a token and something on standard input.
-    pub(crate) async fn haft_as(&self, token: &str, arguments: &[&str], input: &str) -> Finished {
+    /// Runs a command with this token and standard input.
+    pub(crate) async fn haft_as(&self, token: &str, arguments: &[&str], input: &str) -> CommandOutput {
         run(HAFT, arguments, &[("HAFT_URL", self.server.url.as_str()), ("HAFT_TOKEN", token)], input).await
     }
 
-    /// Runs a command that knows nothing but where a login would be.
-    pub(crate) async fn at_home(&self, arguments: &[&str], input: &str) -> Finished {
+    /// Runs a command that uses the login file, with no token in the environment.
+    pub(crate) async fn at_home(&self, arguments: &[&str], input: &str) -> CommandOutput {
         let home = self.home.to_str().expect("a path");
         run(HAFT, arguments, &[("XDG_CONFIG_HOME", home)], input).await
     }
@@ -44,18 +44,18 @@ impl Desk {
         self.home.join("haft").join("login.toml")
     }
 
-    /// Makes a user who can do nothing but log in.
+    /// Creates a user without rights on the server.
     pub(crate) async fn add_user(&self, name: &str, password: &str) {
         let added = self.api.post("/api/users", &json!({"name": name, "password": password})).await;
         assert_eq!(added.status, 201, "{}", added.body);
     }
 
-    /// Writes a file below the desk and gives its path.
+    /// Writes a file below the home directory and returns its path.
     pub(crate) fn write(&self, name: &str, text: &str) -> String {
         let path = self.home.join(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a directory");
         std::fs::write(&path, text).expect("written");
-        shown(&path)
+        path_text(&path)
     }
 }
 
@@ -65,35 +65,37 @@ impl Drop for Desk {
     }
 }
 
-pub(crate) fn shown(path: &Path) -> String {
+pub(crate) fn path_text(path: &Path) -> String {
     path.to_str().expect("a path").to_owned()
 }
 
-pub(crate) fn parsed(finished: &Finished) -> Value {
-    let Finished { stdout, stderr, .. } = finished;
+pub(crate) fn parsed(finished: &CommandOutput) -> Value {
+    let CommandOutput { stdout, stderr, .. } = finished;
     serde_json::from_str(stdout).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"))
 }
 
+/// Asserts that a command succeeded.
 #[track_caller]
-pub(crate) fn worked(finished: Finished) -> Finished {
+pub(crate) fn worked(finished: CommandOutput) -> CommandOutput {
     assert_eq!(finished.code, 0, "{}{}", finished.stdout, finished.stderr);
     finished
 }
 
+/// Asserts that a command failed with this exit code, and with this message on standard error only.
 #[track_caller]
-pub(crate) fn refused(finished: &Finished, code: i32, said: &str) {
+pub(crate) fn refused(finished: &CommandOutput, code: i32, message: &str) {
     assert_eq!(finished.code, code, "{}{}", finished.stdout, finished.stderr);
-    assert!(finished.stderr.contains(said), "{said:?} is not in: {}", finished.stderr);
-    assert_eq!(finished.stdout, "", "a refusal is no answer");
+    assert!(finished.stderr.contains(message), "{message:?} is not in: {}", finished.stderr);
+    assert_eq!(finished.stdout, "", "a failed command prints nothing on standard output");
 }
 
-/// A tool that answers the same each time.
+/// Returns the definition of a mock tool with a constant result.
 pub(crate) fn mock(name: &str, description: &str) -> Value {
     json!({"name": name, "description": description, "type": "mock", "config": {"answers": [{"data": 1}]}})
 }
 
 #[tokio::test]
-async fn tools_have_versions_go_back_and_are_deleted() {
+async fn tools_are_versioned_rolled_back_and_deleted() {
     let desk = Desk::new("tools").await;
     assert_eq!(desk.api.post("/api/tools", &mock("echo", "The first.")).await.status, 201);
     assert_eq!(desk.api.put("/api/tools/echo", &mock("echo", "The second.")).await.status, 200);
@@ -123,7 +125,7 @@ async fn tools_have_versions_go_back_and_are_deleted() {
 }
 
 #[tokio::test]
-async fn agents_are_listed_shown_and_deleted() {
+async fn agents_are_listed_printed_and_deleted() {
     let desk = Desk::new("agents").await;
     assert_eq!(worked(desk.haft(&["agents"]).await).stdout, "");
     let agent = json!({"name": "guide", "description": "Knows the way.", "systemPrompt": "Be brief.",
@@ -146,7 +148,7 @@ async fn agents_are_listed_shown_and_deleted() {
 }
 
 #[tokio::test]
-async fn secrets_go_in_and_never_come_out() {
+async fn secrets_are_set_and_never_printed() {
     const VALUE: &str = "-----BEGIN-----\nc0rrect h0rse\n-----END-----";
     let desk = Desk::new("secrets").await;
     let set =
@@ -182,11 +184,11 @@ async fn secrets_go_in_and_never_come_out() {
 }
 
 #[tokio::test]
-async fn spaces_are_made_and_say_who_is_in_them() {
+async fn spaces_are_created_and_their_members_changed() {
     let desk = Desk::new("spaces").await;
     desk.add_user("ada", "a long password").await;
-    let made = worked(desk.haft(&["spaces", "create", "research"]).await);
-    assert!(made.stderr.starts_with("created the space research, id "), "{}", made.stderr);
+    let created = worked(desk.haft(&["spaces", "create", "research"]).await);
+    assert!(created.stderr.starts_with("created the space research, id "), "{}", created.stderr);
     let listed = worked(desk.haft(&["spaces"]).await);
     assert!(
         listed.stdout.lines().any(|line| line.starts_with("research") && line.contains("  admin  ")),
@@ -222,15 +224,15 @@ async fn spaces_are_made_and_say_who_is_in_them() {
 }
 
 #[tokio::test]
-async fn tokens_are_shown_once_and_do_what_their_scope_says() {
+async fn tokens_are_printed_once_and_limited_by_their_scope() {
     let desk = Desk::new("tokens").await;
-    let made = worked(desk.haft(&["tokens", "create", "ci", "--scope", "read"]).await);
-    let token = made.stdout.trim().to_owned();
-    assert!(token.starts_with("haft_") && made.stdout.lines().count() == 1, "{}", made.stdout);
+    let created = worked(desk.haft(&["tokens", "create", "ci", "--scope", "read"]).await);
+    let token = created.stdout.trim().to_owned();
+    assert!(token.starts_with("haft_") && created.stdout.lines().count() == 1, "{}", created.stdout);
     assert!(
-        made.stderr.contains("it is shown only once") && !made.stderr.contains(&token),
+        created.stderr.contains("it is shown only once") && !created.stderr.contains(&token),
         "{}",
-        made.stderr
+        created.stderr
     );
     worked(desk.haft_as(&token, &["tools"], "").await);
     refused(&desk.haft_as(&token, &["tools", "rm", "calculator"], "").await, 4, "Permission");
@@ -238,7 +240,7 @@ async fn tokens_are_shown_once_and_do_what_their_scope_says() {
     let listed = worked(desk.haft(&["tokens"]).await);
     let line = listed.stdout.lines().find(|line| line.starts_with("ci ")).expect("the token");
     assert!(
-        line.contains("  read  ") && line.contains("  does not end  ") && !line.contains(&token),
+        line.contains("  read  ") && line.contains("  never expires  ") && !line.contains(&token),
         "{line}"
     );
     let id = line.rsplit(' ').next().expect("an id");
@@ -261,7 +263,7 @@ async fn tokens_are_shown_once_and_do_what_their_scope_says() {
 }
 
 #[tokio::test]
-async fn users_are_added_by_those_who_run_the_server() {
+async fn users_are_added_by_operators_only() {
     let desk = Desk::new("users").await;
     let added = worked(desk.haft_as(crate::TOKEN, &["users", "add", "ada"], "a long password\n").await);
     assert!(
@@ -283,7 +285,7 @@ async fn users_are_added_by_those_who_run_the_server() {
 }
 
 #[tokio::test]
-async fn what_only_a_server_keeps_needs_one() {
+async fn commands_that_need_a_server_fail_without_one() {
     for arguments in [
         ["agents"].as_slice(),
         &["secrets"],
@@ -299,6 +301,6 @@ async fn what_only_a_server_keeps_needs_one() {
         ["login", "tools", "agents", "secrets", "export", "apply", "spaces", "tokens", "users", "audit"]
     {
         let help = worked(run(HAFT, &[command, "--help"], &[], "").await);
-        assert!(help.stdout.contains("Examples:"), "{command} teaches nothing: {}", help.stdout);
+        assert!(help.stdout.contains("Examples:"), "{command} has no examples: {}", help.stdout);
     }
 }

@@ -1,4 +1,4 @@
-//! What commands say when they succeeded, in Chinese.
+//! Output of successful commands in Chinese.
 
 use haft_testkit::eventually;
 use serde_json::{Value, json};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use crate::cli_over_http::{Desk, worked};
 
 #[tokio::test]
-async fn results_of_commands_are_worded_in_the_language_of_the_terminal() {
+async fn success_messages_use_the_language_of_the_terminal() {
     let desk = Desk::new("results").await;
     let tool = desk.write("echo.yaml", "name: echo\ndescription: One.\ntype: mock\n");
-    for (arguments, said) in [
+    for (arguments, message) in [
         (["tools", "create", "-f", &tool].as_slice(), "已创建工具 echo\n"),
         (&["call", "echo", "a=1"], "尝试次数：1\n"),
         (&["agents", "create", "guide"], "已创建智能体 guide\n"),
@@ -22,7 +22,7 @@ async fn results_of_commands_are_worded_in_the_language_of_the_terminal() {
         (&["tools", "rm", "echo"], "已删除工具 echo\n"),
     ] {
         let ended = worked(desk.haft(&[arguments, &["--lang", "zh"]].concat()).await);
-        assert!(ended.stderr.contains(said), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{arguments:?}: {}", ended.stderr);
     }
     eventually("the call is counted", async || {
         let stats = worked(desk.haft(&["stats", "--lang", "zh"]).await);
@@ -30,16 +30,16 @@ async fn results_of_commands_are_worded_in_the_language_of_the_terminal() {
     })
     .await;
     let login = ["login", &desk.server.url, "--token", crate::TOKEN, "--lang", "zh"];
-    let entered = worked(desk.at_home(&login, "").await);
-    assert!(entered.stderr.starts_with("已以 admin 的身份登录 "), "{}", entered.stderr);
-    let left = worked(desk.at_home(&["logout", "--lang", "zh"], "").await);
-    assert!(left.stderr.contains("令牌由你提供给 haft login"), "{}", left.stderr);
-    let left = worked(desk.at_home(&["logout", "--lang", "zh"], "").await);
-    assert_eq!(left.stderr, "当前没有登录\n");
+    let logged_in = worked(desk.at_home(&login, "").await);
+    assert!(logged_in.stderr.starts_with("已以 admin 的身份登录 "), "{}", logged_in.stderr);
+    let logged_out = worked(desk.at_home(&["logout", "--lang", "zh"], "").await);
+    assert!(logged_out.stderr.contains("令牌由你提供给 haft login"), "{}", logged_out.stderr);
+    let logged_out = worked(desk.at_home(&["logout", "--lang", "zh"], "").await);
+    assert_eq!(logged_out.stderr, "当前没有登录\n");
 }
 
 #[tokio::test]
-async fn an_import_says_in_both_languages_what_is_no_longer_in_the_document() {
+async fn import_lists_removed_operations_in_both_languages() {
     let desk = Desk::new("import-results").await;
     let document = |paths: Value| {
         json!({"openapi": "3.0.3", "info": {"title": "Pets", "version": "1"},

@@ -1,11 +1,11 @@
-//! `haft tools`, `haft call`, `haft completions`: in this process and against a server.
+//! `haft tools`, `haft call` and `haft completions`, with and without a server.
 
-use haft_testkit::{Finished, HaftProcess, run};
+use haft_testkit::{CommandOutput, HaftProcess, run};
 use serde_json::{Value, json};
 
 use crate::HAFT;
 
-async fn haft(arguments: &[&str]) -> Finished {
+async fn haft(arguments: &[&str]) -> CommandOutput {
     run(HAFT, arguments, &[], "").await
 }
 
@@ -14,7 +14,7 @@ fn parsed(text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn tools_are_listed_and_shown() {
+async fn tools_are_listed_and_printed() {
     let listed = haft(&["tools"]).await;
     assert_eq!(listed.code, 0, "{}", listed.stderr);
     assert!(
@@ -22,11 +22,15 @@ async fn tools_are_listed_and_shown() {
         "{}",
         listed.stdout
     );
-    assert!(!listed.stdout.contains('\u{1b}'), "no colours where nobody sees them");
+    assert!(!listed.stdout.contains('\u{1b}'), "no colours without a terminal");
     assert_eq!(parsed(&haft(&["tools", "--json"]).await.stdout)[1]["name"], "calculator");
 
     let shown = haft(&["tools", "show", "stop_response"]).await;
-    assert!(shown.stdout.contains("message  string, required  What the user is told."), "{}", shown.stdout);
+    assert!(
+        shown.stdout.contains("message  string, required  The final message for the user."),
+        "{}",
+        shown.stdout
+    );
     assert!(shown.stdout.contains("haft call stop_response message=…"));
     assert_eq!(parsed(&haft(&["tools", "show", "stop_response", "--json"]).await.stdout)["type"], "builtin");
 
@@ -38,7 +42,7 @@ async fn tools_are_listed_and_shown() {
 }
 
 #[tokio::test]
-async fn arguments_come_as_pairs_as_json_and_from_standard_input() {
+async fn arguments_are_read_as_pairs_json_and_standard_input() {
     for arguments in [
         ["call", "stop_response", "message=hello=world"].as_slice(),
         &["call", "stop_response", "message:=\"hello=world\""],
@@ -60,7 +64,7 @@ async fn arguments_come_as_pairs_as_json_and_from_standard_input() {
 }
 
 #[tokio::test]
-async fn json_output_is_the_whole_result() {
+async fn json_output_contains_the_whole_result() {
     let called = haft(&["call", "stop_response", "message=hi", "--json"]).await;
     let result = parsed(&called.stdout);
     assert_eq!(
@@ -79,8 +83,8 @@ async fn json_output_is_the_whole_result() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said_and_has_its_exit_code() {
-    for (arguments, code, said) in [
+async fn errors_have_a_message_and_an_exit_code() {
+    for (arguments, code, message) in [
         (["call", "stop_response"].as_slice(), 2, "Validation: Invalid inputs: message: is required"),
         (&["call", "nothing"], 3, "NotFound: there is no tool nothing"),
         (&["call", "stop_response", "hello"], 2, "\"hello\" is not an argument; write key=value"),
@@ -115,13 +119,13 @@ async fn what_is_wrong_is_said_and_has_its_exit_code() {
     ] {
         let ended = haft(arguments).await;
         assert_eq!(ended.code, code, "{arguments:?}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{arguments:?}: {}", ended.stderr);
         assert_eq!(ended.stdout, "", "{arguments:?}");
     }
 }
 
 #[tokio::test]
-async fn messages_follow_the_terminals_language() {
+async fn messages_use_the_language_of_the_terminal() {
     for environment in [("LANG", "zh_CN.UTF-8"), ("LC_ALL", "zh_TW")] {
         let ended = run(HAFT, &["call", "stop_response"], &[environment], "").await;
         assert_eq!(ended.stderr, "Validation: 输入无效：message: 是必填项\n");
@@ -132,12 +136,12 @@ async fn messages_follow_the_terminals_language() {
 }
 
 #[tokio::test]
-async fn the_help_teaches_and_completions_complete() {
+async fn help_has_examples_and_completions_are_generated() {
     let help = haft(&["--help"]).await;
     assert!(help.stdout.contains("haft call calculator expression="), "{}", help.stdout);
     let help = haft(&["call", "--help"]).await;
-    for taught in ["days:=3", "Exit codes:", "130  it was cancelled"] {
-        assert!(help.stdout.contains(taught), "{taught}");
+    for part in ["days:=3", "Exit codes:", "130  cancelled"] {
+        assert!(help.stdout.contains(part), "{part}");
     }
     for shell in ["bash", "zsh", "fish"] {
         let script = haft(&["completions", shell]).await;
@@ -147,7 +151,7 @@ async fn the_help_teaches_and_completions_complete() {
 }
 
 #[tokio::test]
-async fn the_same_commands_work_against_a_server() {
+async fn commands_work_against_a_server() {
     let server =
         HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "secret-1-of-the-operator")]).await;
     let api = haft_testkit::Client::new(&server.url, "secret-1-of-the-operator");
@@ -169,11 +173,11 @@ async fn the_same_commands_work_against_a_server() {
     let refused = run(HAFT, &["call", "stop_response", "message=x", "--json"], &wrong, "").await;
     assert_eq!((refused.code, &parsed(&refused.stdout)["error"]["kind"]), (4, &json!("Unauthorized")));
     let admin = [("HAFT_URL", server.url.as_str()), ("HAFT_ADMIN_TOKEN", "secret-1-of-the-operator")];
-    assert_eq!(run(HAFT, &["tools"], &admin, "").await.code, 0, "the admin's variable is taken too");
+    assert_eq!(run(HAFT, &["tools"], &admin, "").await.code, 0, "the admin's variable is used, too");
 }
 
 #[tokio::test]
-async fn a_reader_that_has_seen_enough_and_a_description_that_steers_are_no_trouble() {
+async fn closed_pipes_and_control_characters_are_handled() {
     let piped = format!("{HAFT} tools | true; {HAFT} call stop_response message=x --json | true; echo done");
     let ended = run("/bin/sh", &["-c", &piped], &[("PATH", "/usr/bin:/bin")], "").await;
     assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("done\n", ""));

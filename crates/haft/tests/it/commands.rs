@@ -1,4 +1,4 @@
-//! The commands of the command line, case by case: arguments, exit code, and what is printed where.
+//! The commands of the command line: arguments, exit codes, and output on standard output and standard error.
 
 use haft_testkit::{Client, HaftProcess, eventually, run};
 use serde_json::json;
@@ -6,10 +6,10 @@ use serde_json::json;
 use crate::HAFT;
 use crate::cli_over_http::{Desk, mock, parsed, refused, worked};
 
-/// A setting that must stand in the help of servers alone.
+/// A setting that only the help of server commands may list.
 const SETTING: &str = "--artifact-quota";
 
-/// Variables that only `haft serve` reads.
+/// Variables that only `haft serve` uses.
 const OF_SERVE: [&str; 9] = [
     "HAFT_ADDR",
     "HAFT_ADMIN_TOKEN",
@@ -26,7 +26,7 @@ const OF_SERVE: [&str; 9] = [
 const USER: &str = "curl https://api.example.com/users/42";
 
 #[tokio::test]
-async fn settings_are_listed_where_a_server_is_configured() {
+async fn server_settings_are_listed_in_the_help_of_server_commands() {
     let help = async |arguments: &[&str]| run(HAFT, arguments, &[], "").await.stdout;
     for listed in [["serve", "--help"].as_slice(), &["help", "serve"], &["help", "settings"], &["settings"]] {
         let text = help(listed).await;
@@ -68,7 +68,7 @@ async fn settings_are_listed_where_a_server_is_configured() {
                 .await;
         assert!(!text.contains(SETTING) && text.contains("Usage: haft"), "{command}: {text}");
     }
-    // They are accepted everywhere all the same.
+    // The settings are accepted by every command anyway.
     let quota = run(HAFT, &["tools", SETTING, "1000"], &[], "").await;
     assert_eq!(quota.code, 0, "{}", quota.stderr);
     assert!(run(HAFT, &["completions", "bash"], &[], "").await.stdout.contains("providers"));
@@ -96,7 +96,7 @@ async fn empty_lists_say_so_in_both_languages() {
 }
 
 #[tokio::test]
-async fn things_are_created_listed_shown_and_deleted() {
+async fn definitions_are_created_listed_printed_and_deleted() {
     let desk = Desk::new("commands").await;
     let tool = desk.write("echo.yaml", "name: echo\ndescription: One.\ntype: mock\n");
     let alert = desk.write("alert.json", &json!({"name": "slow", "metric": "p95", "above": 5}).to_string());
@@ -127,7 +127,7 @@ async fn things_are_created_listed_shown_and_deleted() {
     worked(desk.at_home(&["login", &desk.server.url, "--token", crate::TOKEN], "").await);
     let of_server = [("HAFT_URL", desk.server.url.as_str()), ("HAFT_TOKEN", crate::TOKEN)];
     let of_login = [("XDG_CONFIG_HOME", desk.home.to_str().expect("a path")), ("HAFT_TOKEN", crate::TOKEN)];
-    for (finding, arguments, code, out, said) in [
+    for (finding, arguments, code, out, message) in [
         ("E5", ["tools", "create", "-f", &tool].as_slice(), 0, "", "created the tool echo\n"),
         ("E5", &["tools", "create", "-f", &tool], 7, "", "Conflict: "),
         ("E5", &["tools", "create"], 2, "", "required arguments were not provided"),
@@ -174,7 +174,7 @@ async fn things_are_created_listed_shown_and_deleted() {
         ("E5", &["apply", "-f", &provider, "-f", &alert], 0, "local  created    provider\n", "2 created\n"),
         ("E5", &["providers"], 0, "local  scripted  stored", ""),
         ("E5", &["providers", "show", "local"], 0, "  scripted\n", ""),
-        ("E5", &["providers", "test", "local"], 0, "reads its answers from a list", ""),
+        ("E5", &["providers", "test", "local"], 0, "reads its responses from a list", ""),
         ("E5", &["providers", "rm", "local"], 0, "", "deleted the provider local\n"),
         ("E5", &["providers", "rm", "local"], 3, "", "NotFound: "),
         ("E5", &["alerts"], 0, "slow  ok  p95 above 5 for 0 s", ""),
@@ -246,7 +246,7 @@ async fn things_are_created_listed_shown_and_deleted() {
             "",
             "calculator is the name of a tool that comes with the program",
         ),
-        ("B12", &["tools", "create", "-f", &outside], 2, "", "does not hold api.example.com"),
+        ("B12", &["tools", "create", "-f", &outside], 2, "", "does not include api.example.com"),
         ("B15", &["call", "calculator", "expression=1234 * 5678"], 0, "\"7006652\"", ""),
         ("B17", &["tools", "create", "-f", &titled], 0, "", "created the tool titled\n"),
         ("B17", &["tools", "show", "titled", "--json"], 0, "\"zh\":\"Weather\"", ""),
@@ -256,10 +256,10 @@ async fn things_are_created_listed_shown_and_deleted() {
         let case = format!("{finding}: {arguments:?}");
         assert_eq!(ended.code, code, "{case}: {}{}", ended.stdout, ended.stderr);
         assert!(ended.stdout.contains(out), "{case}: {out:?} is not in {}", ended.stdout);
-        assert!(ended.stderr.contains(said), "{case}: {said:?} is not in {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{case}: {message:?} is not in {}", ended.stderr);
     }
 
-    // The call log is written a moment after the answer.
+    // The call log is written shortly after the response.
     eventually("the calls are on record", async || {
         parsed(&desk.haft(&["calls", "--tool", "echo", "--json"]).await).as_array().map(Vec::len) == Some(2)
     })
@@ -305,7 +305,7 @@ async fn events_are_followed() {
 }
 
 #[tokio::test]
-async fn a_task_is_shown_for_people_and_for_programs() {
+async fn task_is_printed_as_text_and_json() {
     let desk = Desk::new("task-shown").await;
     let mut later = mock("later", "Later.");
     later["async"] = json!(true);
@@ -327,19 +327,19 @@ async fn a_task_is_shown_for_people_and_for_programs() {
 }
 
 #[tokio::test]
-async fn a_token_of_the_environment_goes_to_the_server_of_the_login() {
+async fn token_of_the_environment_is_sent_to_the_server_of_the_login() {
     let desk = Desk::new("token-url").await;
     worked(desk.at_home(&["login", &desk.server.url, "--token", crate::TOKEN], "").await);
     let home = desk.home.to_str().expect("a path");
-    let made = desk.api.post("/api/tokens", &json!({"name": "reader", "scope": "read"})).await;
-    let token = made.data()["token"].as_str().expect("a token").to_owned();
+    let created = desk.api.post("/api/tokens", &json!({"name": "reader", "scope": "read"})).await;
+    let token = created.data()["token"].as_str().expect("a token").to_owned();
     let with_token = [("XDG_CONFIG_HOME", home), ("HAFT_TOKEN", token.as_str())];
     worked(run(HAFT, &["agents"], &with_token, "").await);
     let opened = worked(run(HAFT, &["open", "--print"], &with_token, "").await);
     assert_eq!(opened.stdout, format!("{}/\n", desk.server.url));
     let wrong = [("XDG_CONFIG_HOME", home), ("HAFT_TOKEN", "wrong")];
     refused(&run(HAFT, &["agents"], &wrong, "").await, 4, "Unauthorized");
-    // A login that cannot be read is reported; the token does not need it.
+    // An unreadable login is reported, although `HAFT_TOKEN` works without it.
     let file = desk.home.join("haft/login.toml");
     let login = std::fs::read_to_string(&file).expect("a login");
     std::fs::write(&file, "url = ").expect("written");
@@ -354,16 +354,16 @@ async fn a_token_of_the_environment_goes_to_the_server_of_the_login() {
     let beside = [("XDG_CONFIG_HOME", home), ("HAFT_TOKEN", token.as_str()), ("HAFT_URL", &desk.server.url)];
     worked(run(HAFT, &["agents"], &beside, "").await);
     std::fs::write(&file, login).expect("written");
-    // A URL beside the token wins.
+    // An explicit URL overrides that of the login.
     let elsewhere = run(HAFT, &["agents", "--url", "http://127.0.0.1:1"], &with_token, "").await;
     refused(&elsewhere, 7, "cannot reach a server at http://127.0.0.1:1");
-    // The admin's token of a server on this machine goes to no other.
+    // `HAFT_ADMIN_TOKEN` is not sent to the server of the login.
     let admin = [("XDG_CONFIG_HOME", home), ("HAFT_ADMIN_TOKEN", crate::TOKEN)];
     assert_ne!(run(HAFT, &["agents"], &admin, "").await.code, 0);
 }
 
 #[tokio::test]
-async fn a_preview_warns_of_private_addresses_in_both_languages() {
+async fn preview_warns_about_private_addresses_in_both_languages() {
     let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "secret-admin-token")]).await;
     let api = Client::new(&server.url, "secret-admin-token");
     let preview = async |api: &Client, url: &str| {
@@ -388,7 +388,7 @@ async fn a_preview_warns_of_private_addresses_in_both_languages() {
 }
 
 #[tokio::test]
-async fn errors_of_the_command_line_are_worded_in_both_languages() {
+async fn command_line_errors_exist_in_both_languages() {
     for (arguments, code, en, zh) in [
         (["agents"].as_slice(), 1, "error: there is no server to ask", "error: 没有可询问的服务器"),
         (&["apply", "-f", "/nowhere.json"], 1, "cannot read /nowhere.json: ", "无法读取 /nowhere.json: "),
@@ -434,10 +434,10 @@ async fn errors_of_the_command_line_are_worded_in_both_languages() {
             "alert_interval 必须在 0.1s 到 3600s 之间",
         ),
     ] {
-        for (lang, said) in [("en", en), ("zh", zh)] {
+        for (lang, message) in [("en", en), ("zh", zh)] {
             let ended = run(HAFT, &[arguments, &["--lang", lang]].concat(), &[], "").await;
             assert_eq!(ended.code, code, "{arguments:?}: {}", ended.stderr);
-            assert!(ended.stderr.contains(said), "{arguments:?}: {said:?} is not in {}", ended.stderr);
+            assert!(ended.stderr.contains(message), "{arguments:?}: {message:?} is not in {}", ended.stderr);
         }
     }
 }

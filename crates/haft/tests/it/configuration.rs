@@ -1,13 +1,13 @@
-//! Flags, environment, `haft.toml`: which wins, and what is refused.
+//! Flags, environment variables and `haft.toml`: precedence and validation.
 
 use haft_testkit::{Client, HaftProcess, run};
 
 use crate::HAFT;
 
-/// A configuration file that is removed when the test ends.
-struct File(std::path::PathBuf);
+/// A configuration file that is removed on drop.
+struct ConfigFile(std::path::PathBuf);
 
-impl File {
+impl ConfigFile {
     fn new(name: &str, text: &str) -> Self {
         let path = std::env::temp_dir().join(format!("haft-{}-{name}.toml", std::process::id()));
         std::fs::write(&path, text).expect("written");
@@ -19,15 +19,15 @@ impl File {
     }
 }
 
-impl Drop for File {
+impl Drop for ConfigFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
 #[tokio::test]
-async fn a_flag_wins_over_the_environment_and_that_over_the_file() {
-    let file = File::new("order", "admin_token = \"from-the-configuration\"\nlog = \"warn\"\n");
+async fn flags_override_the_environment_which_overrides_the_file() {
+    let file = ConfigFile::new("order", "admin_token = \"from-the-configuration\"\nlog = \"warn\"\n");
     let accepts = async |arguments: &[&str], environment: &[(&str, &str)], token: &str| {
         let server = HaftProcess::start(HAFT, arguments, environment).await;
         Client::new(&server.url, token).get("/api/tools").await.status == 200
@@ -45,17 +45,17 @@ async fn a_flag_wins_over_the_environment_and_that_over_the_file() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_in_the_file_is_said_with_its_place() {
-    for (name, text, said) in [
+async fn configuration_errors_name_the_file_and_the_setting() {
+    for (name, text, message) in [
         ("unknown", "adress = \"127.0.0.1:1\"\n", "unknown field `adress`"),
         ("value", "addr = \"nowhere\"\n", "invalid socket address"),
         ("syntax", "addr = \n", "TOML parse error"),
         ("format", "log_format = \"xml\"\n", "unknown variant `xml`"),
     ] {
-        let file = File::new(name, text);
+        let file = ConfigFile::new(name, text);
         let ended = run(HAFT, &["serve", "--config", file.path()], &[], "").await;
         assert_eq!(ended.code, 1);
-        assert!(ended.stderr.contains(said) && ended.stderr.contains(file.path()), "{}", ended.stderr);
+        assert!(ended.stderr.contains(message) && ended.stderr.contains(file.path()), "{}", ended.stderr);
     }
     let ended = run(HAFT, &["serve", "--config", "/nowhere/haft.toml"], &[], "").await;
     assert!(ended.stderr.contains("cannot read /nowhere/haft.toml"), "{}", ended.stderr);
@@ -68,10 +68,10 @@ async fn what_is_wrong_in_the_file_is_said_with_its_place() {
 }
 
 #[tokio::test]
-async fn how_much_of_the_call_log_is_kept_is_checked() {
+async fn call_log_limits_are_validated() {
     let days = "call_log_days must be from 1 to 3650, not";
     let bytes = "call_log_bytes must be at least 67108864";
-    for (name, value, code, said) in [
+    for (name, value, code, message) in [
         ("HAFT_CALL_LOG_DAYS", "0", 1, days),
         ("HAFT_CALL_LOG_DAYS", "3651", 1, days),
         ("HAFT_CALL_LOG_DAYS", "many", 2, "invalid digit"),
@@ -79,13 +79,13 @@ async fn how_much_of_the_call_log_is_kept_is_checked() {
         ("HAFT_CALL_LOG_BYTES", "1GiB", 2, "invalid digit"),
     ] {
         let ended = run(HAFT, &["serve"], &[(name, value)], "").await;
-        assert!(ended.code == code && ended.stderr.contains(said), "{name}={value}: {}", ended.stderr);
+        assert!(ended.code == code && ended.stderr.contains(message), "{name}={value}: {}", ended.stderr);
     }
-    let file = File::new("kept", "call_log_days = 4000\n");
+    let file = ConfigFile::new("limits", "call_log_days = 4000\n");
     let with_file = ["serve", "--config", file.path()];
     let ended = run(HAFT, &with_file, &[], "").await;
     assert!(ended.code == 1 && ended.stderr.contains(days), "{}", ended.stderr);
-    // What is right in the environment wins over what is wrong in the file.
+    // A valid environment variable overrides an invalid value in the file.
     let server = HaftProcess::start(HAFT, &with_file, &[("HAFT_CALL_LOG_DAYS", "3650")]).await;
     assert_eq!(Client::anonymous(&server.url).get("/healthz").await.status, 200);
 }

@@ -1,4 +1,4 @@
-//! The console as the binary serves it: its page, its files, their headers, and the API it was built against.
+//! The console served by the binary: its page, files, headers, and the OpenAPI document of its types.
 
 use haft_testkit::{Client, HaftProcess};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::HAFT;
 
 #[tokio::test]
-async fn every_address_that_is_not_an_apis_shows_the_page() {
+async fn every_path_outside_the_apis_returns_the_page() {
     let server = HaftProcess::start(HAFT, &["serve"], &[]).await;
     let browser = Client::anonymous(&server.url);
     if haft_console::FILES.is_empty() {
@@ -33,7 +33,7 @@ async fn every_address_that_is_not_an_apis_shows_the_page() {
 }
 
 #[tokio::test]
-async fn files_are_sent_small_and_kept_for_ever() {
+async fn files_are_compressed_and_cached_permanently() {
     let Some(script) = haft_console::FILES.iter().find(|file| file.path.starts_with("assets/index-")) else {
         return;
     };
@@ -53,7 +53,7 @@ async fn files_are_sent_small_and_kept_for_ever() {
 }
 
 #[tokio::test]
-async fn the_console_is_typed_by_the_document_that_is_served() {
+async fn openapi_document_of_the_console_is_current() {
     let server = HaftProcess::start(HAFT, &["serve"], &[]).await;
     let document = Client::anonymous(&server.url).get("/api/openapi.json").await.body;
     let document = format!("{}\n", serde_json::to_string_pretty(&document).expect("JSON"));
@@ -61,6 +61,6 @@ async fn the_console_is_typed_by_the_document_that_is_served() {
     if std::env::var_os("HAFT_WRITE_GUIDE").is_some() {
         std::fs::write(&path, &document).expect("written");
     }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == document, "web/openapi.json is not the document that is served; run `make guide`");
+    let current = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(current == document, "web/openapi.json is out of date. Run `make guide`.");
 }

@@ -1,7 +1,7 @@
-//! Death at every step: servers are killed at a place and a moment that a seed chooses, again and again, and at the
-//! end nothing is lost, nothing is stuck, no write was sent twice, and each call had one key at the upstream.
+//! Crash test: servers are killed repeatedly at random failpoints. At the end, no task is lost or stuck, no
+//! write was sent twice, and each call used one idempotency key.
 //!
-//! `HAFT_CRASH_DEATHS` says how many deaths, `HAFT_CRASH_SEED` which; both are printed.
+//! `HAFT_CRASH_DEATHS` sets the number of crashes, `HAFT_CRASH_SEED` the random seed. Both are printed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -9,15 +9,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::Method;
-use haft_testkit::{Client, HaftProcess, Place, Upstream, eventually, json_reply};
+use haft_testkit::{Client, HaftProcess, TestStorage, Upstream, eventually, json_reply};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::survival::{ALONE, Settings, skipped};
-use crate::tasks::{execute, make, mock, standing, taken, task};
+use crate::tasks::{accepted_task, execute, make, mock, task, wait_for_status};
 
-/// Where a server dies. The last is not one of its own: it is killed when the upstream has the request.
-const PLACES: [&str; 11] = [
+/// The points at which a server crashes. `after_send` is not a failpoint: the upstream kills the server.
+const CRASH_POINTS: [&str; 11] = [
     "accepted",
     "stored",
     "claimed",
@@ -31,10 +31,10 @@ const PLACES: [&str; 11] = [
     "after_send",
 ];
 
-/// The last gives a job to the upstream, and asks for it until it is over.
+/// The tools of the test. `jobs` makes deferred calls, which are polled.
 const TOOLS: [&str; 4] = ["reads", "sets", "writes", "jobs"];
 
-/// Numbers that are the same for the same seed.
+/// A deterministic random number generator (xorshift).
 struct Rng(u64);
 
 impl Rng {
@@ -50,57 +50,57 @@ fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
-/// What all who take part know.
-struct Stage {
-    deaths: AtomicUsize,
-    most: usize,
-    /// Servers that run, by their number.
+/// State shared by the servers, the clients and the upstream.
+struct Shared {
+    crashes: AtomicUsize,
+    max_crashes: usize,
+    /// Running servers, by number.
     live: Mutex<HashMap<usize, Client>>,
-    /// Tasks that were answered with 202, and their tools.
+    /// The ids of tasks that were accepted with 202, and their tools.
     accepted: Mutex<BTreeMap<String, &'static str>>,
-    /// The next request that the upstream gets is the last of this process; 0 for none.
+    /// The id of the process that the upstream kills at its next request, or 0.
     victim: AtomicU32,
     is_over: AtomicBool,
 }
 
-impl Stage {
+impl Shared {
     fn is_done(&self) -> bool {
-        self.deaths.load(Ordering::Relaxed) >= self.most
+        self.crashes.load(Ordering::Relaxed) >= self.max_crashes
     }
 }
 
-/// Starts a server again and again, each time to die somewhere.
-async fn die_often(stage: Arc<Stage>, settings: Settings, number: usize, mut rng: Rng) {
-    while !stage.is_done() {
-        let place = PLACES[rng.below(PLACES.len())];
+/// Starts servers in a loop. Each one crashes at a random point.
+async fn crash_servers(shared: Arc<Shared>, settings: Settings, number: usize, mut rng: Rng) {
+    while !shared.is_done() {
+        let point = CRASH_POINTS[rng.below(CRASH_POINTS.len())];
         let times = 1 + rng.below(3);
-        let settings = match place {
+        let settings = match point {
             "after_send" => settings.clone(),
-            place => settings.clone().with("HAFT_FAILPOINT", &format!("{place}:{times}")),
+            point => settings.clone().with("HAFT_FAILPOINT", &format!("{point}:{times}")),
         };
         let (mut server, api): (HaftProcess, Client) = settings.start().await;
-        stage.live.lock().expect("not poisoned").insert(number, api);
-        if place == "after_send" {
-            stage.victim.store(server.id().expect("it runs"), Ordering::SeqCst);
+        shared.live.lock().expect("not poisoned").insert(number, api);
+        if point == "after_send" {
+            shared.victim.store(server.id().expect("it runs"), Ordering::SeqCst);
         }
-        if place == "before_release" {
-            // Runs are given back when a server stops.
+        if point == "before_release" {
+            // A server releases its runs when it stops.
             tokio::time::sleep(Duration::from_millis(100)).await;
             server.terminate();
         }
-        let died = server.ends_within(Duration::from_secs(2)).await;
-        stage.live.lock().expect("not poisoned").remove(&number);
-        if !died {
+        let has_ended = server.ends_within(Duration::from_secs(2)).await;
+        shared.live.lock().expect("not poisoned").remove(&number);
+        if !has_ended {
             server.kill().await;
         }
-        stage.deaths.fetch_add(1, Ordering::Relaxed);
+        shared.crashes.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Asks for tasks, of whichever server is there.
-async fn ask_on(stage: Arc<Stage>, mut rng: Rng) {
-    while !stage.is_over.load(Ordering::Relaxed) {
-        let servers: Vec<Client> = stage.live.lock().expect("not poisoned").values().cloned().collect();
+/// Starts tasks in a loop, on random running servers.
+async fn start_tasks(shared: Arc<Shared>, mut rng: Rng) {
+    while !shared.is_over.load(Ordering::Relaxed) {
+        let servers: Vec<Client> = shared.live.lock().expect("not poisoned").values().cloned().collect();
         if servers.is_empty() {
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
@@ -109,11 +109,11 @@ async fn ask_on(stage: Arc<Stage>, mut rng: Rng) {
         let tool = TOOLS[rng.below(TOOLS.len())];
         let path = format!("/api/tools/{tool}/execute");
         let body = json!({"options": {"mode": "async"}});
-        // One that dies before it has answered has promised nothing.
+        // A task counts as accepted only if the server responded before it crashed.
         if let Some(reply) = api.try_send_json(Method::POST, &path, &body).await
             && reply.status == 202
         {
-            stage.accepted.lock().expect("not poisoned").insert(taken(&reply), tool);
+            shared.accepted.lock().expect("not poisoned").insert(accepted_task(&reply), tool);
         }
         tokio::time::sleep(Duration::from_millis(15)).await;
     }
@@ -123,7 +123,7 @@ fn tool(name: &str, method: &str, url: &str) -> Value {
     json!({"name": name, "description": "d", "url": format!("{url}{name}"), "method": method, "retryDelay": 1})
 }
 
-/// How often each call of a tool is on record.
+/// Returns the number of log rows for each call of a tool.
 async fn rows_of(api: &Client, tool: &str) -> HashMap<String, usize> {
     let (mut rows, mut cursor) = (HashMap::new(), String::new());
     loop {
@@ -139,29 +139,29 @@ async fn rows_of(api: &Client, tool: &str) -> HashMap<String, usize> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_lost_and_no_write_is_sent_twice() {
+async fn no_task_is_lost_and_no_write_is_sent_twice() {
     let _alone = ALONE.lock().await;
-    let most = usize::try_from(variable("HAFT_CRASH_DEATHS").unwrap_or(150)).expect("a number");
+    let max_crashes = usize::try_from(variable("HAFT_CRASH_DEATHS").unwrap_or(150)).expect("a number");
     let seed = variable("HAFT_CRASH_SEED").unwrap_or_else(|| u64::from(Uuid::new_v4().as_fields().0) + 1);
-    println!("crash: seed {seed}, {most} deaths");
-    let place = Place::new();
+    println!("crash: seed {seed}, {max_crashes} crashes");
+    let place = TestStorage::new();
     let settings = Settings::of(&place).with("HAFT_TASK_LEASE_MS", "400").with("HAFT_TASK_DEATHS", "100000");
-    let stage = Arc::new(Stage {
-        deaths: AtomicUsize::new(0),
-        most,
+    let shared = Arc::new(Shared {
+        crashes: AtomicUsize::new(0),
+        max_crashes,
         live: Mutex::default(),
         accepted: Mutex::default(),
         victim: AtomicU32::new(0),
         is_over: AtomicBool::new(false),
     });
     let upstream = {
-        let stage = stage.clone();
-        let looks = Arc::new(AtomicUsize::new(0));
+        let shared = shared.clone();
+        let polls = Arc::new(AtomicUsize::new(0));
         Upstream::start_async(move |seen| {
-            let looks = looks.clone();
-            let stage = stage.clone();
+            let polls = polls.clone();
+            let shared = shared.clone();
             async move {
-                let victim = stage.victim.swap(0, Ordering::SeqCst);
+                let victim = shared.victim.swap(0, Ordering::SeqCst);
                 if victim != 0 {
                     let _ = std::process::Command::new("kill").args(["-9", &victim.to_string()]).status();
                 }
@@ -169,7 +169,7 @@ async fn nothing_is_lost_and_no_write_is_sent_twice() {
                 match (seen.target.as_str(), seen.header("idempotency-key")) {
                     ("/jobs", Some(key)) => json_reply(202, &json!({"id": key})),
                     (target, None) if target.starts_with("/jobs/") => {
-                        let is_over = looks.fetch_add(1, Ordering::Relaxed) % 2 == 1;
+                        let is_over = polls.fetch_add(1, Ordering::Relaxed) % 2 == 1;
                         json_reply(200, &json!({"status": if is_over { "done" } else { "running" }}))
                     }
                     _ => json_reply(200, &json!({"ok": true})),
@@ -188,28 +188,28 @@ async fn nothing_is_lost_and_no_write_is_sent_twice() {
     make(&api, jobs).await;
     server.kill().await;
     let servers = if place.is_postgres() { 2 } else { 1 };
-    let dying: Vec<_> = (0..servers)
+    let crashing: Vec<_> = (0..servers)
         .map(|number| {
             let rng = Rng(seed.wrapping_mul(31).wrapping_add(number as u64 + 1));
-            tokio::spawn(die_often(stage.clone(), settings.clone(), number, rng))
+            tokio::spawn(crash_servers(shared.clone(), settings.clone(), number, rng))
         })
         .collect();
-    let asking = tokio::spawn(ask_on(stage.clone(), Rng(seed)));
-    for dying in dying {
-        dying.await.expect("it ends");
+    let starting = tokio::spawn(start_tasks(shared.clone(), Rng(seed)));
+    for crashing in crashing {
+        crashing.await.expect("it ends");
     }
-    stage.is_over.store(true, Ordering::Relaxed);
-    asking.await.expect("it ends");
+    shared.is_over.store(true, Ordering::Relaxed);
+    starting.await.expect("it ends");
     let (_server, api) = settings.start().await;
-    let accepted = stage.accepted.lock().expect("not poisoned").clone();
-    assert!(accepted.len() > most / 4, "only {} tasks were accepted", accepted.len());
+    let accepted = shared.accepted.lock().expect("not poisoned").clone();
+    assert!(accepted.len() > max_crashes / 4, "only {} tasks were accepted", accepted.len());
     let mut counts: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for (id, tool) in &accepted {
         let ended = async || task(&api, id).await["endedAt"].is_string();
-        let mut patience = 600;
+        let mut attempts_left = 600;
         while !ended().await {
-            patience -= 1;
-            assert!(patience > 0, "seed {seed}: {} is stuck", task(&api, id).await);
+            attempts_left -= 1;
+            assert!(attempts_left > 0, "seed {seed}: {} is stuck", task(&api, id).await);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         let ended = task(&api, id).await;
@@ -234,32 +234,32 @@ async fn nothing_is_lost_and_no_write_is_sent_twice() {
         let status = task(&api, id).await["status"].clone();
         assert!(status != "succeeded" || times == 1, "seed {seed}: {tool} {id} was sent {times} times");
     }
-    // However often it was looked for, in however many processes: what came in the end.
+    // A deferred call is logged once, although several processes polled for its result.
     for (call, times) in rows_of(&api, "jobs").await {
-        assert_eq!(times, 1, "seed {seed}: {call} is on record {times} times");
+        assert_eq!(times, 1, "seed {seed}: {call} is logged {times} times");
     }
-    println!("crash: seed {seed}, {most} deaths, {} tasks: {counts:?}: nothing lost", accepted.len());
+    println!("crash: seed {seed}, {max_crashes} crashes, {} tasks: {counts:?}: nothing lost", accepted.len());
 }
 
 #[tokio::test]
-async fn a_task_that_kills_its_worker_each_time_is_a_dead_letter() {
-    let place = Place::new();
+async fn task_that_always_crashes_its_worker_becomes_dead() {
+    let place = TestStorage::new();
     let settings = Settings::of(&place).with("HAFT_TASK_LEASE_MS", "400");
     let (server, api) = settings.start().await;
     make(&api, mock("deadly", json!({"effect": "read"}))).await;
     let delayed = execute(&api, "deadly", json!({"options": {"delay": 1}})).await;
-    let id = taken(&delayed);
+    let id = accepted_task(&delayed);
     server.kill().await;
     let deadly = settings.clone().with("HAFT_FAILPOINT", "before_send");
     for _ in 0..3 {
         let (mut server, _) = deadly.start().await;
-        assert!(server.ends_within(Duration::from_secs(20)).await, "it dies of it");
+        assert!(server.ends_within(Duration::from_secs(20)).await, "the server crashes");
     }
     let (_server, api) = deadly.start().await;
-    let dead = standing(&api, &id, "failed").await;
+    let dead = wait_for_status(&api, &id, "failed").await;
     assert_eq!((&dead["deadLetter"], &dead["deaths"]), (&json!(true), &json!(3)));
-    let said = dead["result"]["error"]["message"].as_str().expect("words").to_owned();
-    assert!(said.contains("each of the 3 processes"), "{said}");
+    let message = dead["result"]["error"]["message"].as_str().expect("a text").to_owned();
+    assert!(message.contains("All 3 processes"), "{message}");
 }
 
 fn signal(server: &HaftProcess, name: &str) {
@@ -269,10 +269,10 @@ fn signal(server: &HaftProcess, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_slept_past_its_lease_is_refused() {
-    let place = Place::new();
+async fn worker_that_slept_past_its_lease_is_rejected() {
+    let place = TestStorage::new();
     if !place.is_postgres() {
-        return skipped("on SQLite there is one process, and its leases have no end");
+        return skipped("SQLite allows one process only, whose leases do not expire");
     }
     let settings = Settings::of(&place).with("HAFT_TASK_LEASE_MS", "600");
     let upstream = Upstream::start_async(async |_| {
@@ -287,11 +287,11 @@ async fn a_worker_that_slept_past_its_lease_is_refused() {
     }
     for (name, ends, sent) in [("reads", "succeeded", 2), ("writes", "unknown", 1)] {
         let before = upstream.seen().len();
-        let id = taken(&execute(&api, name, json!({"options": {"mode": "async"}})).await);
-        eventually("it was sent", async || upstream.seen().len() > before).await;
+        let id = accepted_task(&execute(&api, name, json!({"options": {"mode": "async"}})).await);
+        eventually("the request is sent", async || upstream.seen().len() > before).await;
         signal(&sleeper, "-STOP");
         let (other, awake) = settings.start().await;
-        let ended = standing(&awake, &id, ends).await;
+        let ended = wait_for_status(&awake, &id, ends).await;
         assert_eq!((&ended["claims"], &ended["deaths"]), (&json!(2), &json!(1)));
         signal(&sleeper, "-CONT");
         tokio::time::sleep(Duration::from_millis(800)).await;
@@ -299,7 +299,7 @@ async fn a_worker_that_slept_past_its_lease_is_refused() {
         assert_eq!(
             (&later["status"], &later["endedAt"]),
             (&json!(ends), &ended["endedAt"]),
-            "what came late counts for nothing"
+            "the late result is discarded"
         );
         assert_eq!(upstream.seen().len() - before, sent);
         other.terminate();

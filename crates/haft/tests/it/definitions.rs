@@ -1,4 +1,5 @@
-//! Definitions as files, there and back: every field of every noun, pinned versions, credentials, exit codes.
+//! Definitions as files: export and apply of every field of all four types, pinned versions, credentials,
+//! exit codes.
 
 mod commands;
 mod fields;
@@ -7,19 +8,19 @@ mod pins;
 mod references;
 mod round_trip;
 
-use haft_testkit::{Client, Finished};
+use haft_testkit::{Client, CommandOutput};
 use serde_json::{Value, json};
 
 use crate::cli_over_http::{Desk, worked};
 
-/// A space of its own on a server, and a token for it.
-struct Place<'a> {
+/// A separate space on the server, with a token for it.
+struct TestSpace<'a> {
     desk: &'a Desk,
     token: String,
     api: Client,
 }
 
-impl<'a> Place<'a> {
+impl<'a> TestSpace<'a> {
     async fn new(desk: &'a Desk, name: &str) -> Self {
         let space = desk.api.post("/api/spaces", &json!({"name": name})).await;
         let body = json!({"name": name, "scope": "admin", "spaceId": space.data()["id"]});
@@ -29,7 +30,7 @@ impl<'a> Place<'a> {
         Self { desk, token, api }
     }
 
-    async fn haft(&self, arguments: &[&str], input: &str) -> Finished {
+    async fn haft(&self, arguments: &[&str], input: &str) -> CommandOutput {
         self.desk.haft_as(&self.token, arguments, input).await
     }
 

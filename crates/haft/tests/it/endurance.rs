@@ -1,6 +1,6 @@
-//! What tasks get through: a clock that jumps, a database that goes away or breaks off, a full disk, a flood.
+//! Tasks under faults of their environment: clock jumps, broken database connections, a full disk, a flood.
 //!
-//! Deaths of processes are in `crash.rs`; what plain changes and calls survive is in `survival.rs`.
+//! Process crashes are in `crash.rs`; the faults that plain changes and calls survive are in `survival.rs`.
 
 mod clock;
 mod commit;
@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 use crate::survival::within;
 use crate::tasks::{make, task};
 
-/// Whatever was accepted has ended by then, on a busy machine too.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// Time limit for an accepted task to end, also on a busy machine.
+const END_TIMEOUT: Duration = Duration::from_secs(40);
 
-/// A tool of each effect, and its method.
+/// A tool of each effect, with its HTTP method.
 const TOOLS: [(&str, &str); 3] = [("reads", "GET"), ("sets", "PUT"), ("writes", "POST")];
 
-/// Makes a tool of each effect.
+/// Creates a tool of each effect.
 async fn make_tools(api: &Client, upstream: &Upstream) {
     for (name, method) in TOOLS {
         let url = upstream.url(&format!("/{name}"));
@@ -33,14 +33,14 @@ async fn make_tools(api: &Client, upstream: &Upstream) {
     }
 }
 
-/// The task once it has ended.
+/// Waits until the task has ended and returns it.
 async fn ended(api: &Client, id: &str) -> Value {
-    within(PATIENCE, &format!("task {id} has ended"), async || task(api, id).await["endedAt"].is_string())
+    within(END_TIMEOUT, &format!("task {id} has ended"), async || task(api, id).await["endedAt"].is_string())
         .await;
     task(api, id).await
 }
 
-/// How often each write was sent, by its key.
+/// Returns the number of times that each write was sent, by idempotency key.
 fn writes(upstream: &Upstream) -> BTreeMap<String, usize> {
     let mut sent = BTreeMap::new();
     for seen in upstream.seen().iter().filter(|seen| seen.method == "POST") {
@@ -49,7 +49,8 @@ fn writes(upstream: &Upstream) -> BTreeMap<String, usize> {
     sent
 }
 
-/// A task of one of [`TOOLS`] ended as it may, and if it was a write, it was sent once.
+/// Asserts that a task of one of [`TOOLS`] succeeded. A write may also be `unknown`, and is sent at most
+/// once.
 fn check(ended: &Value, writes: &BTreeMap<String, usize>) {
     let times = writes.get(ended["id"].as_str().expect("an id")).copied().unwrap_or_default();
     let is_right = match (ended["toolName"].as_str(), ended["status"].as_str()) {

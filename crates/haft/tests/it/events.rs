@@ -1,6 +1,6 @@
-//! Listening to events: what is told of calls and of changes, to whom, from where on, and until when.
+//! Event streams: events of calls and changes, permissions, filters, cursors, and the end of a stream.
 
-use haft_testkit::{Client, Event, EventStream, HaftProcess, Place, Reply, eventually};
+use haft_testkit::{Client, EventStream, HaftProcess, SseEvent, TestResponse, TestStorage, eventually};
 use serde_json::{Value, json};
 
 use crate::agents::{make, patch, stranger};
@@ -10,7 +10,7 @@ use crate::survival::Settings;
 
 const PASSWORD: &str = "correct horse battery";
 
-/// A stream that has begun, and where it begins.
+/// Opens a stream, and returns it with the id of its `ready` event.
 async fn listen(api: &Client, path: &str) -> (EventStream, u64) {
     let mut stream = api.events(path).await;
     let ready = stream.event().await;
@@ -18,7 +18,7 @@ async fn listen(api: &Client, path: &str) -> (EventStream, u64) {
     (stream, ready.id.expect("an id"))
 }
 
-/// A tool that answers what it is told.
+/// Creates a mock tool with the given results.
 async fn mock(api: &Client, name: &str, answers: Value) -> Value {
     let tool = json!({
         "name": name, "description": "A mock.", "type": "mock", "inputSchema": {"type": "object"},
@@ -27,15 +27,15 @@ async fn mock(api: &Client, name: &str, answers: Value) -> Value {
     make(api, "/api/tools", &tool).await
 }
 
-async fn execute(api: &Client, tool: &str, arguments: Value, options: Value) -> Reply {
+async fn execute(api: &Client, tool: &str, arguments: Value, options: Value) -> TestResponse {
     let body = json!({"arguments": arguments, "options": options});
     api.post(&format!("/api/tools/{tool}/execute"), &body).await
 }
 
-/// What an event of a call says, without what differs from run to run.
-fn told(event: Event) -> Value {
-    let Event { id, name, mut data, .. } = event;
-    assert_eq!(id, None, "what is kept nowhere has no id: {data}");
+/// Returns the data of a call event without the fields that vary between runs.
+fn stable_data(event: SseEvent) -> Value {
+    let SseEvent { id, name, mut data, .. } = event;
+    assert_eq!(id, None, "events of calls are not stored and have no id: {data}");
     assert_eq!(data["type"], name.as_str());
     let is_end = ["tool.call.completed", "tool.call.failed", "tool.call.cancelled"].contains(&name.as_str());
     assert_eq!(data["duration"].is_u64(), is_end, "{data}");
@@ -47,7 +47,7 @@ fn told(event: Event) -> Value {
 }
 
 #[tokio::test]
-async fn each_outcome_of_a_call_is_told_in_order() {
+async fn every_outcome_of_a_call_is_emitted_in_order() {
     let (_server, api) = start(&[]).await;
     mock(&api, "broken", json!([{"error": {"kind": "Execution", "message": "it broke"}}])).await;
     mock(&api, "shaky", json!([{"error": {"kind": "Server", "message": "not yet"}}, {"data": 1}])).await;
@@ -91,12 +91,12 @@ async fn each_outcome_of_a_call_is_told_in_order() {
             expected["callId"] = reply.data()["callId"].clone();
             expected["tool"] = json!(tool);
             expected["agentId"] = agent.clone();
-            assert_eq!(told(stream.event().await), expected, "{tool}");
+            assert_eq!(stable_data(stream.event().await), expected, "{tool}");
         }
     }
-    // A dry run calls nothing, so the next that is heard is of the call whose caller goes away.
+    // A dry run emits no event, so the next event is about the call whose client disconnects.
     execute(&api, "calculator", json!({"expression": "1"}), json!({"dryRun": true})).await;
-    let leaving = tokio::spawn({
+    let disconnecting = tokio::spawn({
         let api = api.clone();
         async move { execute(&api, "slow", json!({}), json!({"callId": "left"})).await }
     });
@@ -104,19 +104,19 @@ async fn each_outcome_of_a_call_is_told_in_order() {
         let name = format!("tool.call.{stage}");
         json!({"type": name, "attempt": attempt, "callId": "left", "tool": "slow", "agentId": null})
     };
-    assert_eq!(told(stream.event().await), of_slow("started", 0));
-    leaving.abort();
-    assert_eq!(told(stream.event().await), of_slow("cancelled", 1));
+    assert_eq!(stable_data(stream.event().await), of_slow("started", 0));
+    disconnecting.abort();
+    assert_eq!(stable_data(stream.event().await), of_slow("cancelled", 1));
 }
 
 #[tokio::test]
-async fn a_space_hears_of_nothing_but_its_own() {
+async fn space_receives_only_its_own_events() {
     let (server, api) = start(&[]).await;
     let bob = stranger(&server, &api).await;
     let (mut stream, _) = listen(&bob, "/api/events").await;
     mock(&api, "ours", json!([])).await;
     execute(&api, "ours", json!({}), json!({})).await;
-    // All that he hears, and in this order, is what he does himself.
+    // Bob receives exactly the events that he causes himself, in order.
     execute(&bob, "calculator", json!({"expression": "1"}), json!({"callId": "his"})).await;
     for name in ["tool.call.started", "tool.call.completed"] {
         let event = stream.event().await;
@@ -127,7 +127,7 @@ async fn a_space_hears_of_nothing_but_its_own() {
     assert_eq!((event.name.as_str(), &event.data["thingName"]), ("tool.created", &json!("his")), "{event:?}");
 }
 
-/// The next version that is heard of, with the id of its event.
+/// Returns the version in the next `tool.updated` event, and the event's id.
 async fn next_version(stream: &mut EventStream) -> (u64, u64) {
     let event = stream.event().await;
     assert_eq!(event.name, "tool.updated", "{event:?}");
@@ -135,7 +135,7 @@ async fn next_version(stream: &mut EventStream) -> (u64, u64) {
 }
 
 #[tokio::test]
-async fn who_comes_again_gets_what_was_missed_and_nothing_twice() {
+async fn resumed_stream_delivers_missed_events_exactly_once() {
     let (_server, api) = start(&[]).await;
     let tool = mock(&api, "changing", json!([])).await;
     let me = api.get("/api/me").await;
@@ -143,11 +143,11 @@ async fn who_comes_again_gets_what_was_missed_and_nothing_twice() {
         let reply = patch(&api, "/api/tools/changing", &json!({"description": format!("{number}")})).await;
         assert_eq!(reply.status, 200, "{}", reply.body);
     };
-    let (mut stream, begun) = listen(&api, "/api/events").await;
+    let (mut stream, start_id) = listen(&api, "/api/events").await;
     change(2).await;
-    let Event { id, name, mut data, .. } = stream.event().await;
+    let SseEvent { id, name, mut data, .. } = stream.event().await;
     assert_eq!(name, "tool.updated");
-    let known = id.expect("an id");
+    let cursor = id.expect("an id");
     let fields = data.as_object_mut().expect("an object");
     for field in ["at", "details"] {
         assert!(fields.remove(field).is_some_and(|value| !value.is_null()), "{field}");
@@ -155,51 +155,51 @@ async fn who_comes_again_gets_what_was_missed_and_nothing_twice() {
     assert_eq!(
         data,
         json!({
-            "id": known.to_string(), "type": "tool.updated", "what": "tool", "action": "updated",
+            "id": cursor.to_string(), "type": "tool.updated", "what": "tool", "action": "updated",
             "thingId": tool["id"], "thingName": "changing", "version": 2, "userId": me.data()["user"]["id"],
             "userName": "admin",
         })
     );
-    assert!(known > begun, "{known} comes after {begun}");
+    assert!(cursor > start_id, "{cursor} comes after {start_id}");
     drop(stream);
 
     change(3).await;
     execute(&api, "changing", json!({}), json!({})).await;
     change(4).await;
-    let in_header = api.with("last-event-id", &known.to_string());
-    let in_address = format!("/api/events?lastEventId={known}");
-    // The header is the newer one when a browser comes again to the same address.
+    let in_header = api.with("last-event-id", &cursor.to_string());
+    let in_address = format!("/api/events?lastEventId={cursor}");
+    // A browser that reconnects to the same address sends a newer cursor in the header.
     let both = "/api/events?lastEventId=0";
     let ways =
         [(&in_header, "/api/events"), (&api, in_address.as_str()), (&in_header, both)].into_iter().zip(5..);
     for ((client, path), number) in ways {
-        let (mut stream, begun) = listen(client, path).await;
-        assert_eq!(begun, known, "where it stands, not where changes end: {path}");
+        let (mut stream, start_id) = listen(client, path).await;
+        assert_eq!(start_id, cursor, "the stream starts at the given cursor: {path}");
         change(number).await;
-        let mut last = known;
+        let mut last = cursor;
         for version in 3..=u64::from(number) {
-            let (heard, id) = next_version(&mut stream).await;
-            assert_eq!(heard, version, "{path}");
+            let (received, id) = next_version(&mut stream).await;
+            assert_eq!(received, version, "{path}");
             assert!(id > last, "{path}: {id} comes after {last}");
             last = id;
         }
     }
 
-    // All there ever was; and what nobody has yet is taken for where things stand.
+    // Cursor 0 replays all events; an unknown cursor starts at the current end.
     let mut stream = api.with("last-event-id", "0").events(both).await;
     let first = stream.event().await;
     assert_eq!((first.name.as_str(), first.id), ("ready", Some(0)));
     let first = stream.event().await;
-    assert!(first.id.is_some_and(|id| id <= begun), "{first:?}");
+    assert!(first.id.is_some_and(|id| id <= start_id), "{first:?}");
     let (_, here) = listen(&api, "/api/events").await;
-    let (mut stream, begun) = listen(&api.with("last-event-id", "999999999999"), "/api/events").await;
-    assert_eq!(begun, here);
+    let (mut stream, start_id) = listen(&api.with("last-event-id", "999999999999"), "/api/events").await;
+    assert_eq!(start_id, here);
     change(8).await;
     assert_eq!(next_version(&mut stream).await.0, 8);
 }
 
 #[tokio::test]
-async fn who_listens_says_what_to() {
+async fn events_are_filtered_by_tool_and_type() {
     let (_server, api) = start(&[]).await;
     let one = mock(&api, "one", json!([])).await;
     mock(&api, "other", json!([])).await;
@@ -224,8 +224,8 @@ async fn who_listens_says_what_to() {
     }
     for mut of_tool in [of_name, of_id] {
         let event = of_tool.event().await;
-        let said = (event.name.as_str(), &event.data["thingName"]);
-        assert_eq!(said, ("tool.updated", &json!("one")), "{event:?}");
+        let found = (event.name.as_str(), &event.data["thingName"]);
+        assert_eq!(found, ("tool.updated", &json!("one")), "{event:?}");
     }
     for id in ["abc", "-1", "1.x", "1,2", "99999999999999999999999", "0x1"] {
         let refused = api.with("last-event-id", id).get("/api/events").await;
@@ -237,8 +237,8 @@ async fn who_listens_says_what_to() {
     }
 }
 
-/// A user through the door.
-async fn enter(server: &HaftProcess, api: &Client, name: &str) -> Client {
+/// Creates a user and returns a client with a session.
+async fn log_in(server: &HaftProcess, api: &Client, name: &str) -> Client {
     let login = json!({"name": name, "password": PASSWORD});
     make(api, "/api/users", &login).await;
     let anyone = Client::anonymous(&server.url);
@@ -247,9 +247,9 @@ async fn enter(server: &HaftProcess, api: &Client, name: &str) -> Client {
     anyone.with("cookie", cookie)
 }
 
-/// A space of ada's in which bob may look, and how each of them is there.
+/// Creates a space of ada's with bob as viewer. Returns its id and a client for each of them.
 async fn team(server: &HaftProcess, api: &Client) -> (String, Client, Client) {
-    let (ada, bob) = (enter(server, api, "ada").await, enter(server, api, "bob").await);
+    let (ada, bob) = (log_in(server, api, "ada").await, log_in(server, api, "bob").await);
     let space = make(&ada, "/api/spaces", &json!({"name": "team"})).await;
     let space = space["id"].as_str().expect("an id").to_owned();
     join(&ada, &bob, &space, "bob", "viewer").await;
@@ -257,10 +257,10 @@ async fn team(server: &HaftProcess, api: &Client) -> (String, Client, Client) {
 }
 
 #[tokio::test]
-async fn what_is_about_people_is_for_those_who_say_who_is_in() {
+async fn member_events_reach_admins_only() {
     let (server, api) = start(&[]).await;
     let (space, ada, bob) = team(&server, &api).await;
-    let carol = enter(&server, &api, "carol").await;
+    let carol = log_in(&server, &api, "carol").await;
     let (mut hers, _) = listen(&ada, "/api/events").await;
     let (mut his, _) = listen(&bob, "/api/events").await;
     join(&ada, &carol, &space, "carol", "viewer").await;
@@ -271,38 +271,38 @@ async fn what_is_about_people_is_for_those_who_say_who_is_in() {
     assert_eq!(his.event().await.name, "tool.created");
 }
 
-/// Waits for the end of a stream, whatever comes before it.
-async fn ends(mut stream: EventStream) {
+/// Waits for the end of a stream and ignores its events.
+async fn wait_for_end(mut stream: EventStream) {
     while stream.next().await.is_some() {}
 }
 
 #[tokio::test]
-async fn who_may_no_longer_be_here_hears_no_more() {
+async fn stream_ends_when_its_caller_loses_access() {
     let (server, api) = start(&[]).await;
     let token = make(&api, "/api/tokens", &json!({"name": "gone"})).await;
     let program = Client::new(&server.url, token["token"].as_str().expect("a token"));
     let (stream, _) = listen(&program, "/api/events").await;
     let path = format!("/api/tokens/{}", token["id"].as_str().expect("an id"));
     assert_eq!(api.delete(&path).await.status, 200);
-    ends(stream).await;
+    wait_for_end(stream).await;
     assert_eq!(program.get("/api/events").await.status, 401);
 
     let (space, ada, bob) = team(&server, &api).await;
     let (stream, _) = listen(&bob, "/api/events").await;
     assert_eq!(ada.delete(&format!("/api/spaces/{space}/members/bob")).await.status, 200);
-    ends(stream).await;
+    wait_for_end(stream).await;
 
     let (stream, _) = listen(&ada, "/api/events").await;
     assert_eq!(ada.post("/api/logout", &json!({})).await.status, 200);
-    ends(stream).await;
-    // Others go on.
+    wait_for_end(stream).await;
+    // Other streams continue.
     let (mut stream, _) = listen(&api, "/api/events").await;
     execute(&api, "calculator", json!({"expression": "1"}), json!({})).await;
     assert_eq!(stream.event().await.name, "tool.call.started");
 }
 
 #[tokio::test]
-async fn one_user_cannot_listen_without_end() {
+async fn number_of_streams_per_user_is_limited() {
     let (server, api) = start(&[]).await;
     let mut streams = Vec::new();
     for _ in 0..64 {
@@ -313,7 +313,7 @@ async fn one_user_cannot_listen_without_end() {
     let bob = stranger(&server, &api).await;
     listen(&bob, "/api/events").await;
     streams.pop();
-    eventually("the place is free again", async || api.get("/api/events").await.status == 200).await;
+    eventually("the slot is free again", async || api.get("/api/events").await.status == 200).await;
     execute(&api, "calculator", json!({"expression": "1"}), json!({})).await;
     for stream in &mut streams {
         while stream.event().await.name != "tool.call.completed" {}
@@ -321,8 +321,8 @@ async fn one_user_cannot_listen_without_end() {
 }
 
 #[tokio::test]
-async fn a_stop_ends_streams_and_does_not_wait_for_them() {
-    let place = Place::new();
+async fn shutdown_ends_streams_without_waiting() {
+    let place = TestStorage::new();
     let log = std::env::temp_dir().join(format!("haft-events-{}.log", std::process::id()));
     let settings = Settings::of(&place);
     let (server, api) = settings.start_behind("exec 2>\"$1\"", log.to_str().expect("a path")).await;
@@ -330,7 +330,7 @@ async fn a_stop_ends_streams_and_does_not_wait_for_them() {
     server.terminate();
     assert_eq!(stream.next().await, None);
     assert_eq!(server.ended().await, Some(0));
-    let said = std::fs::read_to_string(&log).expect("a log");
+    let log_text = std::fs::read_to_string(&log).expect("a log");
     let _ = std::fs::remove_file(&log);
-    assert!(said.contains("Stopped") && !said.contains("grace time"), "{said}");
+    assert!(log_text.contains("Stopped") && !log_text.contains("grace time"), "{log_text}");
 }

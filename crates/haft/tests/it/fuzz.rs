@@ -1,14 +1,14 @@
-//! Every operation of the server's own document under requests that nobody would write.
+//! Malformed and unusual requests to every operation of the server's own OpenAPI document.
 //!
-//! Whatever comes, the answer is one that the document tells of: its status, and its body by schema.
-//! `HAFT_FUZZ_SEED` and `HAFT_FUZZ_COUNT` make other requests, and more of them.
+//! Every response must be documented: its status, and its body by schema.
+//! `HAFT_FUZZ_SEED` chooses other requests, and `HAFT_FUZZ_COUNT` their number per operation.
 
 mod generate;
 mod requests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use haft_testkit::{Client, HaftProcess, Reply};
+use haft_testkit::{Client, HaftProcess, TestResponse};
 use serde_json::{Value, json};
 
 use self::generate::{Generator, Rng};
@@ -18,13 +18,13 @@ use crate::artifacts::upload;
 
 use crate::TOKEN;
 const SEED: u64 = 6;
-/// So many requests for each operation.
+/// Number of requests per operation.
 const COUNT: u64 = 40;
 
-/// Statuses of the other side, which only what asks another side may have.
-const OF_OTHERS: [u16; 3] = [502, 503, 504];
+/// Statuses of upstream failures, allowed only for operations that call an upstream.
+const UPSTREAM_STATUSES: [u16; 3] = [502, 503, 504];
 
-/// What a reference points at, or the thing itself.
+/// Resolves `thing` if it is a `$ref`, and otherwise returns it unchanged.
 fn resolved<'a>(document: &'a Value, thing: &'a Value) -> &'a Value {
     match thing["$ref"].as_str() {
         Some(reference) => {
@@ -35,14 +35,14 @@ fn resolved<'a>(document: &'a Value, thing: &'a Value) -> &'a Value {
     }
 }
 
-/// Names that paths may use: all of them are there, unless a request took them away.
-struct Known {
+/// Names and ids for path parameters. They exist unless an earlier request deleted them.
+struct Fixtures {
     space: String,
     token: String,
     user: String,
     personal: String,
     alert: String,
-    /// A call that waits for a person.
+    /// A call that waits for an approval.
     task: String,
     artifact: String,
     conversation: String,
@@ -52,21 +52,21 @@ struct Served {
     server: HaftProcess,
     api: Client,
     document: Value,
-    /// Each made once, for making one takes longer than a request.
+    /// Compiled once, because compiling a schema takes longer than a request.
     validators: HashMap<String, jsonschema::Validator>,
 }
 
 impl Served {
     async fn start() -> Self {
-        // Nothing is opened, so tools and imports reach nobody.
+        // No private network is allowed, so tools and imports reach no other server.
         let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", TOKEN)]).await;
         let api = Client::new(&server.url, TOKEN);
         let document = api.get("/api/openapi.json").await.body;
         Self { server, api, document, validators: HashMap::new() }
     }
 
-    /// Makes whatever an earlier operation may have taken away.
-    async fn prepare(&self) -> Known {
+    /// Creates everything that an earlier operation may have deleted.
+    async fn prepare(&self) -> Fixtures {
         let tool = |name: &str| json!({"name": name, "description": "Answers.", "totalTimeout": 2000});
         let mut mock = tool("fuzz_tool");
         mock["type"] = json!("mock");
@@ -98,12 +98,22 @@ impl Served {
         let artifact = upload(&self.api, "fuzz.txt", "text/plain", b"Words.").await;
         let artifact = artifact["id"].as_str().expect("an id").to_owned();
         let (alert, task) = (self.alert().await, self.task().await);
-        Known { space, token, user, personal, alert, artifact, task, conversation: self.conversation().await }
+        Fixtures {
+            space,
+            token,
+            user,
+            personal,
+            alert,
+            artifact,
+            task,
+            conversation: self.conversation().await,
+        }
     }
 
     async fn conversation(&self) -> String {
-        let said = json!([{"role": "user", "content": "a"}]);
-        let reply = self.api.post("/api/chat", &json!({"provider": "fuzz_script", "messages": said})).await;
+        let messages = json!([{"role": "user", "content": "a"}]);
+        let reply =
+            self.api.post("/api/chat", &json!({"provider": "fuzz_script", "messages": messages})).await;
         assert_eq!(reply.status, 200, "{}", reply.body);
         reply.data()["conversationId"].as_str().expect("an id").to_owned()
     }
@@ -119,7 +129,7 @@ impl Served {
         taken.data()["taskId"].as_str().expect("an id").to_owned()
     }
 
-    /// One that is there: a space has only so many.
+    /// Returns an alert that exists, or creates one. The number of alerts in a space is limited.
     async fn alert(&self) -> String {
         let listed = self.api.get("/api/alerts").await;
         let first = match listed.data()["items"].get(0) {
@@ -139,19 +149,19 @@ impl Served {
         made.data()["id"].as_str().expect("an id").to_owned()
     }
 
-    async fn send(&self, request: &Request) -> Reply {
-        // The server may refuse a large body unread and close; then no other request shall be on that connection.
+    async fn send(&self, request: &Request) -> TestResponse {
+        // The server may refuse a large body unread and close the connection, so no other request may use it.
         let is_large = request.body.len() > 2000;
         let client = if is_large { Client::new(&self.server.url, TOKEN) } else { self.api.clone() };
         let client = request.headers.iter().fold(client, |client, (name, value)| client.with(name, value));
         client.send(request.method.clone(), &request.target, request.body.clone()).await
     }
 
-    /// What is wrong with an answer, if anything.
-    fn fault(&mut self, (path, operation): (&str, &Value), reply: &Reply) -> Option<String> {
+    /// Describes the first fault of a response. Returns `None` if the response is as documented.
+    fn fault(&mut self, (path, operation): (&str, &Value), reply: &TestResponse) -> Option<String> {
         let status = reply.status;
-        let answer = resolved(&self.document, &operation["responses"][status.to_string()]);
-        if !answer.is_object() {
+        let documented = resolved(&self.document, &operation["responses"][status.to_string()]);
+        if !documented.is_object() {
             return Some(format!("{status} is not in the document"));
         }
         let ends = [
@@ -164,14 +174,14 @@ impl Served {
             "/with-tools",
             "/continue",
         ];
-        let asks_others = ends.iter().any(|end| path.ends_with(end));
-        if status >= 500 && !(asks_others && OF_OTHERS.contains(&status)) {
+        let calls_upstream = ends.iter().any(|end| path.ends_with(end));
+        if status >= 500 && !(calls_upstream && UPSTREAM_STATUSES.contains(&status)) {
             return Some(format!("{status}: the server failed"));
         }
         if reply.header("x-request-id").is_none() {
             return Some("no x-request-id".to_owned());
         }
-        let schema = answer["content"]["application/json"].get("schema")?;
+        let schema = documented["content"]["application/json"].get("schema")?;
         if reply.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
             return None;
         }
@@ -196,7 +206,7 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 #[tokio::test]
-async fn every_answer_is_one_that_the_document_tells_of() {
+async fn every_response_is_documented() {
     let (seed, count) = (setting("HAFT_FUZZ_SEED", SEED), setting("HAFT_FUZZ_COUNT", COUNT));
     let mut served = Served::start().await;
     let document = served.document.clone();
@@ -205,11 +215,11 @@ async fn every_answer_is_one_that_the_document_tells_of() {
     for (path, item) in document["paths"].as_object().expect("paths") {
         for (method, operation) in item.as_object().expect("operations") {
             let name = format!("{} {path}", method.to_ascii_uppercase());
-            let known = served.prepare().await;
-            let mut generator = Generator::new(Rng::new(seed, &name), &document, &known.personal);
+            let fixtures = served.prepare().await;
+            let mut generator = Generator::new(Rng::new(seed, &name), &document, &fixtures.personal);
             all += 1;
             for number in 0..count {
-                let request = request(&mut generator, &document, &known, (method, path, operation));
+                let request = request(&mut generator, &document, &fixtures, (method, path, operation));
                 let reply = served.send(&request).await;
                 match reply.status {
                     200..300 => worked.insert(name.clone()),
@@ -223,13 +233,13 @@ async fn every_answer_is_one_that_the_document_tells_of() {
             }
         }
     }
-    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), told(&faults));
-    // Requests that are all refused at the door would show nothing.
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), format_faults(&faults));
+    // If nearly all requests were refused, this test would show nothing.
     assert!(worked.len() * 2 > all, "only {} of {all} operations worked at all: {worked:?}", worked.len());
     assert!(refused.len() * 2 > all, "only {} of {all} operations refused anything", refused.len());
 }
 
-fn told(faults: &BTreeMap<String, String>) -> String {
+fn format_faults(faults: &BTreeMap<String, String>) -> String {
     let lines = faults.iter().map(|(about, details)| format!("{about}\n  {details}\n"));
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,4 @@
-//! House rules, held by a test: small files that say what they are, complete messages, permissive licences.
+//! Rules of the repository: small files with a module comment, complete messages, permissive licenses.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ fn every_message_is_there_in_both_languages_and_its_id_is_its_own() {
 
 #[test]
 fn arrows_between_crates_point_one_way() {
-    // Each crate may use only what stands before it.
+    // Each crate may depend only on crates that precede it.
     let order = [
         "haft-core",
         "haft-engine",
@@ -89,7 +89,7 @@ fn arrows_between_crates_point_one_way() {
     }
 }
 
-/// Whether the HTTP server uses a library without its client.
+/// Returns true if the HTTP server uses the library without its client.
 fn is_server_side(package: &str, dependency: &Value) -> bool {
     let is_http = ["hyper", "hyper-util"].iter().any(|name| dependency["name"] == *name);
     let features = dependency["features"].as_array().expect("a list");
@@ -99,7 +99,8 @@ fn is_server_side(package: &str, dependency: &Value) -> bool {
 
 #[test]
 fn only_egress_opens_outgoing_connections() {
-    // Whoever can make an HTTP client, dial a socket or resolve a name depends on one of these or says one of these.
+    // Code that creates an HTTP client, dials a socket or resolves a name depends on one of these or contains one of
+    // these.
     let clients = [
         "reqwest",
         "hyper",

@@ -1,16 +1,17 @@
-//! What callers see when an upstream of an HTTP tool fails: each status and each fault, over REST.
+//! Failures of the upstream of an HTTP tool, as callers see them over REST: each status and each connection
+//! fault.
 
 use std::time::{Duration, Instant};
 
-use haft_testkit::{Client, Reply, Upstream, json_reply, reply};
+use haft_testkit::{Client, TestResponse, Upstream, http_response, json_reply};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::http_tools::start;
 
-/// Makes a tool, calls it, and gives the answer and what the upstream counted.
-async fn call(api: &Client, definition: Value, arguments: Value) -> Reply {
+/// Creates a tool, calls it and returns the reply.
+async fn call(api: &Client, definition: Value, arguments: Value) -> TestResponse {
     let created = api.post("/api/tools", &definition).await;
     assert_eq!(created.status, 201, "{}", created.body);
     let name = definition["name"].as_str().expect("a name");
@@ -26,10 +27,10 @@ fn tool(name: &str, method: &str, url: &str, more: Value) -> Value {
 }
 
 #[tokio::test]
-async fn each_status_has_its_kind_its_status_and_its_number_of_attempts() {
+async fn each_upstream_status_maps_to_a_kind_a_status_and_a_number_of_attempts() {
     let (_server, api) = start(&[]).await;
-    // status, kind, our status, attempts of a GET, of a POST, of a POST with retryCount 2
-    for (status, kind, ours, get, post, told) in [
+    // status, kind, Haft's status, attempts of a GET, of a POST, of a POST with retryCount 2
+    for (status, kind, ours, get, post, retried) in [
         (400, "Validation", 400, 1, 1, 1),
         (401, "Authentication", 502, 1, 1, 1),
         (402, "Execution", 422, 1, 1, 1),
@@ -54,10 +55,10 @@ async fn each_status_has_its_kind_its_status_and_its_number_of_attempts() {
         for (case, method, more, attempts) in [
             ("get", "GET", json!({}), get),
             ("post", "POST", json!({}), post),
-            ("told", "POST", json!({"retryCount": 2}), told),
+            ("retried", "POST", json!({"retryCount": 2}), retried),
         ] {
             let name = format!("t{status}_{case}");
-            // Another origin for each, whose circuit the failures before have not opened.
+            // Each case has a separate origin, whose circuit the earlier failures have not opened.
             let upstream = Upstream::start(move |_| json_reply(status, &json!({"reason": "because"}))).await;
             let reply = call(&api, tool(&name, method, &upstream.url("/"), more), json!({})).await;
             let sent = upstream.seen().len();
@@ -69,7 +70,7 @@ async fn each_status_has_its_kind_its_status_and_its_number_of_attempts() {
             if status != 304 {
                 assert_eq!(details["body"], r#"{"reason":"because"}"#, "{about}");
             }
-            let effect_known = method == "GET" || case == "told" || matches!(status, 429 | 503);
+            let effect_known = method == "GET" || case == "retried" || matches!(status, 429 | 503);
             let retryable = matches!(kind, "Timeout" | "RateLimit" | "Server") && effect_known;
             assert_eq!(reply.data()["error"]["retryable"], retryable, "{about}");
             assert_eq!(reply.header("x-should-retry") == Some("false"), !retryable, "{about}");
@@ -78,11 +79,11 @@ async fn each_status_has_its_kind_its_status_and_its_number_of_attempts() {
 }
 
 #[tokio::test]
-async fn each_fault_of_the_connection_has_its_kind_and_its_number_of_attempts() {
+async fn each_connection_fault_maps_to_a_kind_and_a_number_of_attempts() {
     let (_server, api) = start(&[]).await;
     let mut refusing = Vec::new();
-    // Who was never connected to did nothing; whatever broke later may have done something.
-    for (fault, nothing_was_done) in
+    // A refused connection has had no effect; a fault after the connection may have had one.
+    for (fault, is_without_effect) in
         [(Fault::Refused, true), (Fault::Closed, false), (Fault::Cut, false), (Fault::Garbage, false)]
     {
         for (method, more, attempts) in [
@@ -90,14 +91,14 @@ async fn each_fault_of_the_connection_has_its_kind_and_its_number_of_attempts() 
             ("GET", json!({"retryCount": 2}), 3),
             ("PUT", json!({"retryCount": 0}), 1),
             ("DELETE", json!({"retryCount": 2}), 3),
-            ("POST", json!({}), if nothing_was_done { 4 } else { 1 }),
+            ("POST", json!({}), if is_without_effect { 4 } else { 1 }),
             ("PATCH", json!({"retryCount": 1}), 2),
         ] {
             let name = format!("{fault:?}_{method}_{attempts}");
             let upstream = Upstream::raw(move |stream| fault.happen(stream)).await;
             let url = match fault {
                 Fault::Refused => {
-                    // Taken and never listened at: no later upstream gets the port, and with it the open circuit.
+                    // Bound but not listening: no later upstream gets the port, and with it the open circuit.
                     let socket = TcpSocket::new_v4().expect("a socket");
                     socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
                     let url = format!("http://{}/", socket.local_addr().expect("an address"));
@@ -136,9 +137,9 @@ impl Fault {
 }
 
 #[tokio::test]
-async fn a_name_that_cannot_be_found_is_a_network_error_and_a_wrong_port_or_host_is_not_allowed() {
+async fn unknown_host_is_a_network_error_and_private_address_is_not_allowed() {
     let (_server, api) = start(&[]).await;
-    for (name, url, more, status, kind, said) in [
+    for (name, url, more, status, kind, expected) in [
         (
             "dns",
             "http://no-such-host.invalid/",
@@ -160,12 +161,12 @@ async fn a_name_that_cannot_be_found_is_a_network_error_and_a_wrong_port_or_host
         more["retryCount"] = json!(0);
         let reply = call(&api, tool(name, "GET", url, more), json!({})).await;
         assert_eq!((reply.status, reply.kind()), (status, kind), "{name}: {}", reply.body);
-        assert!(reply.message().contains(said), "{name}: {}", reply.message());
+        assert!(reply.message().contains(expected), "{name}: {}", reply.message());
     }
 }
 
 #[tokio::test]
-async fn a_tool_cannot_call_this_very_server() {
+async fn tool_cannot_call_its_own_server() {
     let (server, api) = start(&[]).await;
     let port = server.url.rsplit_once(':').expect("a port").1.to_owned();
     for (name, host) in [("literal", "127.0.0.1"), ("short", "127.1"), ("name", "localhost")] {
@@ -177,11 +178,11 @@ async fn a_tool_cannot_call_this_very_server() {
 }
 
 #[tokio::test]
-async fn a_write_that_times_out_is_sent_once_unless_its_tool_says_otherwise() {
+async fn write_that_times_out_is_sent_once_unless_its_tool_allows_retries() {
     let (_server, api) = start(&[]).await;
     for (name, method, more, sent) in [
         ("post", "POST", json!({"timeout": 400}), 1),
-        ("post_told", "POST", json!({"timeout": 400, "retryCount": 2}), 3),
+        ("post_retried", "POST", json!({"timeout": 400, "retryCount": 2}), 3),
         ("post_read", "POST", json!({"timeout": 400, "effect": "read"}), 4),
         ("put", "PUT", json!({"timeout": 400}), 4),
         ("put_write", "PUT", json!({"timeout": 400, "effect": "write"}), 1),
@@ -206,10 +207,10 @@ async fn a_write_that_times_out_is_sent_once_unless_its_tool_says_otherwise() {
 }
 
 #[tokio::test]
-async fn retry_after_is_obeyed_within_the_deadline_of_the_whole_call() {
+async fn retry_after_is_obeyed_within_the_deadline_of_the_call() {
     let upstream = Upstream::start(|seen| {
         let wait = seen.target.trim_start_matches("/wait/").to_owned();
-        reply(503, &[("retry-after", wait.as_str())], "later")
+        http_response(503, &[("retry-after", wait.as_str())], "later")
     })
     .await;
     let (_server, api) = start(&[]).await;
@@ -222,7 +223,11 @@ async fn retry_after_is_obeyed_within_the_deadline_of_the_whole_call() {
         "{}",
         reply.body
     );
-    assert!(start.elapsed() >= Duration::from_secs(1), "the pause asked for is made: {:?}", start.elapsed());
+    assert!(
+        start.elapsed() >= Duration::from_secs(1),
+        "the pause of Retry-After is made: {:?}",
+        start.elapsed()
+    );
 
     let start = Instant::now();
     let hurried =
@@ -231,7 +236,7 @@ async fn retry_after_is_obeyed_within_the_deadline_of_the_whole_call() {
     assert_eq!((reply.status, &reply.data()["attempts"]), (502, &json!(1)), "{}", reply.body);
     assert!(
         start.elapsed() < Duration::from_secs(4),
-        "a pause past the deadline is not begun: {:?}",
+        "a pause past the deadline is skipped: {:?}",
         start.elapsed()
     );
     assert_eq!(reply.data()["error"]["details"]["retryAfterMs"], 60_000, "{}", reply.body);
@@ -241,7 +246,11 @@ async fn retry_after_is_obeyed_within_the_deadline_of_the_whole_call() {
 async fn an_error_body_reaches_the_caller_without_secrets() {
     let upstream = Upstream::start(|seen| {
         let all = format!("{:?} {}", seen.headers, seen.target);
-        reply(400, &[("content-type", "text/plain")], format!("bad request: {all} {}", "x".repeat(5000)))
+        http_response(
+            400,
+            &[("content-type", "text/plain")],
+            format!("bad request: {all} {}", "x".repeat(5000)),
+        )
     })
     .await;
     let (_server, api) = start(&[("HAFT_SECRET_DEEP", "s3cr3t/v+lue")]).await;
@@ -266,7 +275,7 @@ async fn an_error_body_reaches_the_caller_without_secrets() {
 }
 
 #[tokio::test]
-async fn proxies_of_the_environment_are_not_asked() {
+async fn proxies_of_the_environment_are_ignored() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({"direct": true}))).await;
     let proxy = Upstream::start(|_| json_reply(200, &json!({"direct": false}))).await;
     let address = format!("http://{}", proxy.address);

@@ -1,4 +1,4 @@
-//! HTTP tools through the doors of the binary: the examples as they stand, dry runs, schemas, files.
+//! HTTP tools over REST and the command line: the examples unchanged, dry runs, schemas, files.
 
 use haft_testkit::{Client, HaftProcess, Upstream, json_reply, run};
 use serde_json::{Value, json};
@@ -17,8 +17,8 @@ pub(crate) async fn start(more: &[(&str, &str)]) -> (HaftProcess, Client) {
     (server, api)
 }
 
-/// The example with its hosts replaced by a stub.
-fn at(upstream: &Upstream, example: &str) -> Value {
+/// Parses an example with its hosts replaced by a stub.
+fn with_stub_hosts(upstream: &Upstream, example: &str) -> Value {
     let stub = format!("http://{}", upstream.address);
     let text = ["api.weather.com", "api.search.com", "api.coderun.com"].iter().fold(
         example.to_owned(),
@@ -36,7 +36,7 @@ async fn create(api: &Client, definition: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn the_examples_are_taken_as_they_stand() {
+async fn examples_are_accepted_unchanged() {
     let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", crate::TOKEN)]).await;
     let api = Client::new(&server.url, crate::TOKEN);
     let tool = create(&api, &serde_json::from_str(TEMPLATED).expect("JSON")).await;
@@ -67,11 +67,11 @@ async fn the_examples_are_taken_as_they_stand() {
 }
 
 #[tokio::test]
-async fn the_examples_send_what_they_say() {
+async fn examples_send_the_defined_requests() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({"ok": true}))).await;
     let (_server, api) = start(&[]).await;
-    create(&api, &at(&upstream, TEMPLATED)).await;
-    for definition in at(&upstream, FLAT).as_array().expect("a list") {
+    create(&api, &with_stub_hosts(&upstream, TEMPLATED)).await;
+    for definition in with_stub_hosts(&upstream, FLAT).as_array().expect("a list") {
         create(&api, definition).await;
     }
     let call = async |tool: &str, arguments: Value| {
@@ -109,7 +109,7 @@ async fn the_examples_send_what_they_say() {
     let wrong = json!({"arguments": {"city": "Oslo", "unit": "kelvin"}});
     let reply = api.post("/api/tools/weather_query/execute", &wrong).await;
     assert_eq!((reply.status, reply.kind()), (400, "Validation"), "{}", reply.body);
-    assert_eq!(upstream.seen().len(), before, "what is not valid is not sent");
+    assert_eq!(upstream.seen().len(), before, "an invalid call is not sent");
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn a_dry_run_shows_the_request_and_sends_nothing() {
 }
 
 #[tokio::test]
-async fn a_schema_is_shown_while_a_tool_is_still_being_written() {
+async fn schema_preview_accepts_an_incomplete_definition() {
     let (_server, api) = start(&[]).await;
     let written =
         json!({"url": "https://api.example.com/{{a}}/{{b.c}}?x={{d}}", "headers": {"X-E": "{{e}} {{a}}"}});
@@ -166,7 +166,7 @@ async fn a_schema_is_shown_while_a_tool_is_still_being_written() {
     let reply = api.post("/api/tools/schema-preview", &named).await;
     assert_eq!(reply.data()["inputSchema"]["required"], json!(["url", "method"]), "{}", reply.body);
 
-    for (wrong, said) in [
+    for (wrong, expected) in [
         (json!({"url": "https://{{host}}/x"}), "config.url: has {{host}} in its scheme, host or port"),
         (json!({"url": "https://a.example/{{x y}}"}), "config.url: {{x y}} is not a variable"),
         (json!({"url": "/relative"}), "config.url: must be an absolute URL"),
@@ -174,10 +174,10 @@ async fn a_schema_is_shown_while_a_tool_is_still_being_written() {
     ] {
         let reply = api.post("/api/tools/schema-preview", &wrong).await;
         assert_eq!((reply.status, reply.kind()), (400, "Validation"), "{wrong}: {}", reply.body);
-        assert!(reply.message().contains(said), "{wrong}: {}", reply.message());
+        assert!(reply.message().contains(expected), "{wrong}: {}", reply.message());
     }
     let list = api.get("/api/tools?type=http").await;
-    assert_eq!(list.data()["total"], 0, "a preview is kept nowhere");
+    assert_eq!(list.data()["total"], 0, "a preview is not stored");
 }
 
 #[tokio::test]
@@ -192,8 +192,8 @@ async fn a_tool_is_called_from_its_file() {
         std::fs::write(&path, content.to_string()).expect("written");
         path.to_string_lossy().into_owned()
     };
-    let weather = file("weather.json", &at(&upstream, TEMPLATED));
-    let flat = file("flat.json", &at(&upstream, FLAT));
+    let weather = file("weather.json", &with_stub_hosts(&upstream, TEMPLATED));
+    let flat = file("flat.json", &with_stub_hosts(&upstream, FLAT));
     let keyed = json!({"name": "keyed", "description": "d", "url": upstream.url("/k"), "headers": {"X-Key": "secret://my-key"}});
     let keyed = file("keyed.json", &keyed);
     let environment = [("HAFT_ALLOW_PRIVATE_NETWORKS", "127.0.0.0/8"), ("HAFT_SECRET_MY_KEY", "k-123456")];
@@ -204,7 +204,7 @@ async fn a_tool_is_called_from_its_file() {
         (vec!["--file", &weather, "weather_forecast", "city=Tokyo"], "/forecast/Tokyo?units=metric"),
         (vec!["-f", &weather, "--args", r#"{"city": "Rome"}"#], "/forecast/Rome?units=metric"),
         (vec!["--file", &flat, "weather_query", "city=Oslo"], "/v1/current?city=Oslo&unit=celsius"),
-        // An upstream that sends a secret back shows nobody what it is.
+        // A secret that the upstream returns is redacted.
         (vec!["--file", &keyed], "\"key\": \"***\""),
     ] {
         let ended = call(&arguments).await;
@@ -218,7 +218,7 @@ async fn a_tool_is_called_from_its_file() {
 
     let broken = file("broken.json", &json!({"name": "x", "description": "d", "url": "https://{{h}}/"}));
     let missing = directory.join("missing.json").to_string_lossy().into_owned();
-    for (arguments, code, said) in [
+    for (arguments, code, expected) in [
         (vec!["--file", &weather], 2, "Invalid inputs: city: is required"),
         (
             vec!["--file", &flat, "city=Oslo"],
@@ -231,7 +231,7 @@ async fn a_tool_is_called_from_its_file() {
     ] {
         let ended = call(&arguments).await;
         assert_eq!(ended.code, code, "{arguments:?}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{arguments:?}: {}", ended.stderr);
     }
     let ended = run(HAFT, &["call", "--file", &keyed], &environment[..1], "").await;
     assert_eq!(ended.code, 1, "{}", ended.stderr);

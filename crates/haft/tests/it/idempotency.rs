@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: the same key is the same call, however often it is sent.
+//! `Idempotency-Key`: requests with the same key are one call.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::http_tools::start;
 use crate::tasks::{execute, make};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_key_answers_the_same_and_calls_once() {
+async fn same_key_returns_the_first_result_and_calls_once() {
     let (_server, api) = start(&[]).await;
     let upstream = Upstream::start_async(async |_| {
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -22,7 +22,7 @@ async fn the_same_key_answers_the_same_and_calls_once() {
     make(&api, tool).await;
     let keyed = api.with("idempotency-key", "first");
     let body = || json!({"arguments": {"n": "1"}});
-    // Many at once: one sends, the others wait for it.
+    // Of several concurrent requests, one sends and the others wait for it.
     let many = (0..5).map(|_| execute(&keyed, "order", body()));
     let replies = futures_util::future::join_all(many).await;
     for reply in &replies {
@@ -41,7 +41,7 @@ async fn the_same_key_answers_the_same_and_calls_once() {
     assert_eq!(upstream.seen().len(), 2);
     let bad = execute(&api.with("idempotency-key", &"k".repeat(256)), "order", body()).await;
     assert_eq!(bad.status, 400, "{}", bad.body);
-    // A failure is an answer too, and so is a task.
+    // Failed calls and tasks accept a key too.
     let failed =
         execute(&api.with("idempotency-key", "third"), "order", json!({"arguments": {"n": {}}})).await;
     assert_eq!(failed.status, 400, "{}", failed.body);

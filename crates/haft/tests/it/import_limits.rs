@@ -1,4 +1,4 @@
-//! What an import may cost, whatever its document says: nesting, size and repetition are limited with words.
+//! Limits of imports: nesting, size and repetition of a document are limited, and the error names the limit.
 
 mod bodies;
 mod documents;

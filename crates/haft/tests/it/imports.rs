@@ -1,6 +1,6 @@
-//! Imports through the doors of the binary: dry run, all or none, again, and from the command line.
+//! Imports over REST and the command line: dry run, all or nothing, repeated imports.
 
-use haft_testkit::{Upstream, json_reply, reply, run};
+use haft_testkit::{Upstream, http_response, json_reply, run};
 use serde_json::{Value, json};
 
 use crate::HAFT;
@@ -24,7 +24,7 @@ fn petstore(server: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_document_is_looked_at_imported_called_and_imported_again() {
+async fn document_is_previewed_imported_called_and_imported_again() {
     let upstream =
         Upstream::start(|seen| json_reply(200, &json!({"at": seen.target, "body": seen.text()}))).await;
     let secret = secret_at(&upstream.url("/"), "key");
@@ -52,13 +52,13 @@ async fn a_document_is_looked_at_imported_called_and_imported_again() {
         json!([{"operation": "OPTIONS /pets", "reason": "OPTIONS is not a method that tools can use"}])
     );
     assert_eq!(looked.data()["secrets"], json!([secret]));
-    let kept = format!("The secret {secret} is there already and stays as it is; the tools use it");
-    assert_eq!(looked.data()["notes"], json!([kept]), "who imports learns that an old secret is used");
-    assert_eq!(api.get("/api/tools?type=http").await.data()["total"], 0, "a dry run keeps nothing");
+    let kept = format!("The secret {secret} already exists and is not changed. The tools use it");
+    assert_eq!(looked.data()["notes"], json!([kept]), "the report names the secret that is reused");
+    assert_eq!(api.get("/api/tools?type=http").await.data()["total"], 0, "a dry run stores nothing");
 
     let imported = api.post("/api/tools/import/openapi", &json!({"spec": spec})).await;
     assert_eq!(imported.status, 201, "{}", imported.body);
-    assert!(imported.data()["tools"][0].get("definition").is_none(), "what is stored can be read");
+    assert!(imported.data()["tools"][0].get("definition").is_none(), "only a dry run returns definitions");
     let got = api.post("/api/tools/getPet/execute", &json!({"arguments": {"id": 7}})).await;
     assert_eq!(got.data()["data"]["at"], "/v1/pets/7", "{}", got.body);
     assert_eq!(upstream.seen()[0].header("x-key"), Some("k-123456"));
@@ -80,26 +80,26 @@ async fn a_document_is_looked_at_imported_called_and_imported_again() {
             {"path": "config.url", "before": upstream.url("/v1/pets/{{id}}"), "after": upstream.url("/v2/pets/{{id}}")},
         ])
     );
-    assert_eq!(newer.data()["removed"], json!([]), "only a part was asked for");
+    assert_eq!(newer.data()["removed"], json!([]), "a partial import removes nothing");
     assert_eq!(api.get("/api/tools/getPet").await.data()["version"], 2);
     assert_eq!(api.get("/api/tools/addPet").await.data()["version"], 1);
 }
 
-/// The name that a secret of a server on loopback gets.
+/// The name of a secret that belongs to a server on loopback.
 fn secret_at(url: &str, what: &str) -> String {
     let host = url.trim_start_matches("http://").trim_end_matches('/');
     format!("{}_{what}", host.replace(['.', ':'], "_"))
 }
 
 #[tokio::test]
-async fn an_import_leaves_alone_what_is_not_its_own() {
+async fn import_changes_only_its_own_tools() {
     let (_server, api) = start(&[]).await;
     let by_hand = json!({"name": "getPet", "description": "By hand.", "url": "https://mine.example/{{id}}"});
     assert_eq!(api.post("/api/tools", &by_hand).await.status, 201);
     let spec = petstore("https://pets.example");
     let first = api.post("/api/tools/import/openapi", &json!({"spec": spec})).await;
     assert_eq!(first.status, 201, "{}", first.body);
-    let names = |reply: &haft_testkit::Reply| -> Vec<String> {
+    let names = |reply: &haft_testkit::TestResponse| -> Vec<String> {
         let tools = reply.data()["tools"].as_array().expect("tools").iter();
         tools
             .map(|tool| format!("{} {}", tool["name"].as_str().unwrap_or_default(), tool["change"]))
@@ -107,11 +107,14 @@ async fn an_import_leaves_alone_what_is_not_its_own() {
     };
     assert_eq!(names(&first), ["getPet_2 \"created\"", "addPet \"created\""]);
     let notes = first.data()["notes"].to_string();
-    assert!(notes.contains("getPet is taken by another tool; this one is called getPet_2"), "{notes}");
+    assert!(
+        notes.contains("getPet is the name of another tool, so the imported tool is named getPet_2"),
+        "{notes}"
+    );
     assert!(notes.contains("The secret pets_example_key has no value yet"), "{notes}");
     assert_eq!(api.get("/api/tools/getPet").await.data()["description"], "By hand.");
 
-    // What the user has set, and the name the user gave, survive the next import.
+    // The settings and the name that the user chose survive the next import.
     let id = api.get("/api/tools/addPet").await.data()["id"].as_str().expect("an id").to_owned();
     let mut mine = api.get("/api/tools/addPet").await.data().clone();
     mine["name"] = json!("add_a_pet");
@@ -126,7 +129,7 @@ async fn an_import_leaves_alone_what_is_not_its_own() {
     let again = api.post("/api/tools/import/openapi", &json!({"spec": newer})).await;
     assert_eq!(names(&again), ["add_a_pet \"updated\""], "{}", again.body);
     assert_eq!(again.data()["removed"], json!(["getPet_2"]));
-    assert_eq!(api.get("/api/tools/getPet_2").await.status, 200, "it stays until somebody deletes it");
+    assert_eq!(api.get("/api/tools/getPet_2").await.status, 200, "it stays until a user deletes it");
     let tool = api.get(&format!("/api/tools/{id}")).await;
     let kept = [&tool.data()["timeout"], &tool.data()["isActive"], &tool.data()["config"]["responseFilter"]];
     assert_eq!(kept, [&json!(99_000), &json!(false), &json!("name")]);
@@ -134,7 +137,7 @@ async fn an_import_leaves_alone_what_is_not_its_own() {
 }
 
 #[tokio::test]
-async fn an_import_never_replaces_a_secret_that_is_there() {
+async fn import_never_replaces_an_existing_secret() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({}))).await;
     let (_server, api) = start(&[]).await;
     let command = |path: &str, token: &str| json!({"command": format!("curl '{}' -H 'Authorization: Bearer {token}'", upstream.url(path))});
@@ -143,7 +146,11 @@ async fn an_import_never_replaces_a_secret_that_is_there() {
     for token in ["YOUR_TOKEN", "another-0123456789abcdef"] {
         let second = api.post("/api/tools/import/curl", &command("/second", token)).await;
         assert_eq!(second.status, 201, "{}", second.body);
-        assert!(second.data()["notes"].to_string().contains("stays as it is"), "{token}: {}", second.body);
+        assert!(
+            second.data()["notes"].to_string().contains("already exists and is not changed"),
+            "{token}: {}",
+            second.body
+        );
     }
     let name = first.data()["tools"][0]["name"].as_str().expect("a name");
     let called = api.post(&format!("/api/tools/{name}/execute"), &json!({"arguments": {}})).await;
@@ -152,36 +159,36 @@ async fn an_import_never_replaces_a_secret_that_is_there() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_imported_is_said_and_nothing_is_kept() {
+async fn invalid_import_is_refused_and_stores_nothing() {
     let documents = Upstream::start(|seen| match seen.target.as_str() {
         "/openapi.json" => json_reply(200, &petstore("/base")),
-        "/page" => reply(200, &[("content-type", "text/html")], "<html>hello</html>"),
-        _ => reply(404, &[], "no"),
+        "/page" => http_response(200, &[("content-type", "text/html")], "<html>hello</html>"),
+        _ => http_response(404, &[], "no"),
     })
     .await;
     let (_server, api) = start(&[]).await;
-    for (body, status, said) in [
+    for (body, status, expected) in [
         (json!({}), 400, "spec: must be given, or url"),
         (json!({"spec": "{", "url": "http://x"}), 400, "spec: must be given, or url"),
         (json!({"spec": "a: ["}), 400, "is neither JSON nor YAML"),
         (json!({"spec": "just text"}), 400, "must be a JSON or YAML object"),
         (json!({"spec": {"hello": 1}}), 400, "is not an OpenAPI document"),
-        (json!({"spec": petstore("/relative")}), 400, "nothing in it can become a tool"),
+        (json!({"spec": petstore("/relative")}), 400, "Nothing in it can become a tool"),
         (
             json!({"spec": petstore("https://a.example"), "only": ["nope"]}),
             400,
-            "nothing in it can become a tool",
+            "Nothing in it can become a tool",
         ),
         (
             json!({"spec": petstore("https://a.example"), "baseUrl": "ftp://x"}),
             400,
             "baseUrl: must be an absolute http or https URL",
         ),
-        (json!({"spec": petstore("https://a.example"), "unknown": 1}), 400, "unknown: is not known here"),
+        (json!({"spec": petstore("https://a.example"), "unknown": 1}), 400, "unknown: is unknown"),
         (
             json!({"url": documents.url("/missing")}),
             422,
-            "127.0.0.1 answered 404 Not Found instead of a document",
+            "127.0.0.1 returned 404 Not Found instead of a document.",
         ),
         (json!({"url": documents.url("/page")}), 400, "must be a JSON or YAML object"),
         (
@@ -192,9 +199,9 @@ async fn what_cannot_be_imported_is_said_and_nothing_is_kept() {
     ] {
         let reply = api.post("/api/tools/import/openapi", &body).await;
         assert_eq!(reply.status, status, "{body}: {}", reply.body);
-        assert!(reply.message().contains(said), "{body}: {}", reply.message());
+        assert!(reply.message().contains(expected), "{body}: {}", reply.message());
     }
-    // A server that is written relative to the document is found where the document was.
+    // A relative server URL is resolved against the address of the document.
     let fetched = api
         .post("/api/tools/import/openapi", &json!({"url": documents.url("/openapi.json"), "name": "shop"}))
         .await;
@@ -204,7 +211,7 @@ async fn what_cannot_be_imported_is_said_and_nothing_is_kept() {
 }
 
 #[tokio::test]
-async fn the_command_line_imports_too() {
+async fn command_line_imports_documents() {
     let (server, api) = start(&[]).await;
     let file = std::env::temp_dir().join(format!("haft-import-{}.json", std::process::id()));
     std::fs::write(&file, petstore("https://pets.example").to_string()).expect("written");
@@ -244,7 +251,7 @@ async fn a_pasted_command_becomes_a_tool_and_its_credential_a_secret() {
     let called = api.post("/api/tools/get_user/execute", &json!({"arguments": {"user_id": 77777}})).await;
     assert_eq!(called.data()["data"], json!({"at": "/users/77777?full=yes"}), "{}", called.body);
     let called = api.post("/api/tools/get_user/execute", &json!({})).await;
-    assert_eq!(called.data()["data"], json!({"at": "/users/1234?full=yes"}), "the id that was pasted");
+    assert_eq!(called.data()["data"], json!({"at": "/users/1234?full=yes"}), "the pasted id is the default");
     assert_eq!(upstream.seen()[0].header("authorization"), Some("Bearer sk-0123456789abcdef"));
     let stored = api.get("/api/tools/get_user").await;
     assert!(!stored.body.to_string().contains("sk-0123456789abcdef"), "{}", stored.body);
@@ -257,11 +264,7 @@ async fn a_pasted_command_becomes_a_tool_and_its_credential_a_secret() {
     let in_file = "curl -d @body.json https://x.example/a";
     let left_out = api.post("/api/tools/import/curl", &json!({"command": in_file})).await;
     assert_eq!(left_out.status, 400, "{}", left_out.body);
-    assert!(
-        left_out.message().contains("POST /a: the option -d reads from a file"),
-        "{}",
-        left_out.message()
-    );
+    assert!(left_out.message().contains("POST /a: the option -d reads a file"), "{}", left_out.message());
     let none =
         run(HAFT, &["import", "curl", &command, "--only", "POST /", "--dry-run"], &environment, "").await;
     assert_eq!(none.code, 2, "{}", none.stderr);
@@ -277,7 +280,7 @@ async fn a_pasted_command_becomes_a_tool_and_its_credential_a_secret() {
 }
 
 #[tokio::test]
-async fn a_dry_run_may_be_asked_for_in_the_address() {
+async fn dry_run_can_be_requested_in_the_query() {
     let (_server, api) = start(&[]).await;
     let tool = json!({"name": "one", "description": "One.", "url": "https://one.example"});
     let item = json!({"name": "two", "request": {"method": "GET", "url": "https://two.example/a"}});
@@ -291,7 +294,7 @@ async fn a_dry_run_may_be_asked_for_in_the_address() {
     ] {
         let looked = api.post(&format!("{path}?dryRun=true"), &body).await;
         assert_eq!(looked.status, 200, "{path}: {}", looked.body);
-        assert_eq!(api.get("/api/tools?type=http").await.data()["total"], 0, "{path} keeps nothing");
+        assert_eq!(api.get("/api/tools?type=http").await.data()["total"], 0, "{path} stores nothing");
         assert_eq!(api.post(&format!("{path}?colour=red"), &body).await.status, 400, "{path}");
     }
     let space = api.post("/api/spaces?dryRun=true", &json!({"name": "team"})).await;

@@ -1,17 +1,17 @@
-//! `make install`: it copies the binary that is there, and builds nothing.
+//! `make install` copies the built binary and builds nothing.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A directory without anything to build from; gone when dropped.
+/// A directory without a workspace to build; removed when dropped.
 struct Directory(PathBuf);
 
 impl Directory {
     fn install(&self) -> Output {
         let makefile = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Makefile");
         let mut make = Command::new("make");
-        // `make test` passes its own settings on to what it runs.
+        // `make test` passes its settings on to child processes.
         make.env_remove("MAKEFLAGS").env_remove("MAKELEVEL").env_remove("MFLAGS");
         make.arg("-f").arg(makefile).args(["install", "PREFIX=/usr", "DESTDIR=root"]);
         make.current_dir(&self.0).output().expect("make runs")
@@ -30,8 +30,8 @@ fn make_install_copies_the_built_binary_and_refuses_without_one() {
     let target = directory.0.join("target/release");
     std::fs::create_dir_all(&target).expect("a directory");
     let refused = directory.install();
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && said.contains("run make build first"), "{said}");
+    let error_output = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && error_output.contains("run make build first"), "{error_output}");
 
     let binary = target.join("haft");
     std::fs::write(&binary, "the binary").expect("written");

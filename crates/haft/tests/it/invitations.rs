@@ -109,7 +109,7 @@ async fn role_of_a_deactivated_member_is_changed_and_removed() {
 }
 
 #[tokio::test]
-async fn inviting_answers_the_same_for_accounts_that_exist_and_that_do_not() {
+async fn inviting_does_not_reveal_whether_an_account_exists() {
     let (server, operator) = start(&[]).await;
     let (ada, _bob) = (user(&server, &operator, "ada").await, user(&server, &operator, "bob").await);
     let space = make(&ada, "/api/spaces", &json!({"name": "team"})).await["id"].clone();
@@ -128,7 +128,7 @@ async fn inviting_answers_the_same_for_accounts_that_exist_and_that_do_not() {
         let refused = ada.put(&format!("{members}/{bad}"), &json!({"role": "caller"})).await;
         assert_eq!(refused.status, 400, "{bad}: {}", refused.body);
     }
-    // A personal space stays its user's own.
+    // A personal space has no other members.
     let own = ada.get("/api/me").await.data()["space"]["id"].clone();
     let path = format!("/api/spaces/{}/members/bob", own.as_str().expect("an id"));
     assert_eq!(ada.put(&path, &json!({"role": "caller"})).await.status, 409);

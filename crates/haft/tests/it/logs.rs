@@ -1,20 +1,20 @@
-//! The server's own log, as JSON: every line reads alone, and tells which request a call came with.
+//! The server's log as JSON: every line can be read alone, and names the request of a call.
 
-use haft_testkit::{Place, Reply, run};
+use haft_testkit::{TestResponse, TestStorage, run};
 use serde_json::{Value, json};
 
 use crate::HAFT;
 use crate::survival::Settings;
 use crate::timestamps::has_milliseconds;
 
-/// What stands behind `?`, which is in no line.
+/// A value in the query string of requests, which must not be logged.
 const HIDDEN: &str = "zeppelin";
 
-fn request_id(reply: &Reply) -> &str {
+fn request_id(reply: &TestResponse) -> &str {
     reply.header("x-request-id").expect("an id")
 }
 
-/// The one line with this value in a field.
+/// Returns the only line that has this value in a field.
 fn line<'a>(lines: &'a [Value], field: &str, value: &str) -> &'a Value {
     let found: Vec<&Value> = lines.iter().filter(|line| line[field] == value).collect();
     assert_eq!(found.len(), 1, "{field} {value}: {found:#?} of {lines:#?}");
@@ -22,8 +22,8 @@ fn line<'a>(lines: &'a [Value], field: &str, value: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn every_line_is_json_and_reads_alone() {
-    let place = Place::new();
+async fn every_log_line_is_json_and_self_contained() {
+    let place = TestStorage::new();
     let log = std::env::temp_dir().join(format!("haft-logs-{}.log", std::process::id()));
     let settings = Settings::of(&place).with("HAFT_LOG_FORMAT", "json").with("HAFT_LOG", "info,haft=debug");
     let (server, api) = settings.start_behind("exec 2>\"$1\"", log.to_str().expect("a path")).await;
@@ -33,7 +33,7 @@ async fn every_line_is_json_and_reads_alone() {
     let given = api.with("x-request-id", "order-7").post(&calculate, &body).await;
     let made = api.post(&calculate, &body).await;
     let unknown = api.post("/api/tools/whether/execute", &json!({})).await;
-    // Nobody listens there any more, so the server fails at what it was asked for.
+    // No server listens on that port any more, so the import fails with a server error.
     let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
     let document = json!({"url": format!("http://{port}/openapi.json?key={HIDDEN}")});
     let failed = api.post("/api/tools/import/openapi?dryRun=true", &document).await;
@@ -89,10 +89,10 @@ async fn every_line_is_json_and_reads_alone() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_start_says_so_in_the_same_form() {
+async fn server_that_cannot_start_logs_the_reason_in_the_chosen_format() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
-    let place = Place::new();
+    let place = TestStorage::new();
     let settings = Settings::of(&place);
     let arguments = ["serve", "--addr", address.as_str(), "--log-format", "json"];
     // The flag wins over the environment.
@@ -102,7 +102,7 @@ async fn a_server_that_cannot_start_says_so_in_the_same_form() {
     let error = last["error"].as_str().unwrap_or_default();
     assert!(error.contains(&format!("cannot listen on {address}")), "{last}");
     let ended = settings.haft(&arguments[..3], "").await;
-    assert!(ended.stderr.contains("error:"), "text is for people: {}", ended.stderr);
+    assert!(ended.stderr.contains("error:"), "the default format is text: {}", ended.stderr);
 
     let ended = run(HAFT, &["serve"], &[("HAFT_LOG_FORMAT", "xml")], "").await;
     assert_eq!(ended.code, 2, "{}", ended.stderr);

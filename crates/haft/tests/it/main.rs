@@ -31,6 +31,7 @@ mod configuration;
 mod console;
 mod crash;
 mod definitions;
+mod documented_commands;
 mod endurance;
 mod events;
 mod fuzz;

@@ -1,10 +1,10 @@
-//! `GET /metrics` through the doors of the binary: who may read it, what it counts, and how it is written.
+//! `GET /metrics`: permissions, counted calls, and the OpenMetrics format.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use axum::http::Method;
-use haft_testkit::{Client, Reply, Upstream, eventually, reply};
+use haft_testkit::{Client, TestResponse, Upstream, eventually, http_response};
 use serde_json::{Value, json};
 
 use crate::agents::{make, scoped, stranger};
@@ -18,7 +18,7 @@ async fn page(api: &Client) -> String {
     reply.body.as_str().expect("a text").to_owned()
 }
 
-/// All samples whose names begin so, in order.
+/// Returns all samples whose names begin with `name`, sorted.
 fn samples(page: &str, name: &str) -> Vec<String> {
     let mut found: Vec<String> =
         page.lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect();
@@ -26,12 +26,12 @@ fn samples(page: &str, name: &str) -> Vec<String> {
     found
 }
 
-/// The value of a sample; nothing when it is not there.
+/// Returns the value of a sample. Returns `None` if the sample is missing.
 fn value(page: &str, sample: &str) -> Option<f64> {
     page.lines().find_map(|line| line.strip_prefix(sample)?.strip_prefix(' ')?.parse().ok())
 }
 
-/// The page once so many calls are counted; that is done a moment after the answer.
+/// Returns the page once `calls` calls are counted, which happens shortly after the response.
 async fn page_of(api: &Client, calls: f64) -> String {
     let count = async || value(&page(api).await, "haft_call_log_rows_total").expect("a count");
     eventually("the calls are counted", async || count().await >= calls).await;
@@ -44,7 +44,7 @@ async fn space_of(api: &Client) -> String {
     api.get("/api/me").await.data()["space"]["id"].as_str().expect("an id").to_owned()
 }
 
-/// A tool that answers what it is told.
+/// Creates a mock tool with additional fields.
 async fn mock(api: &Client, name: &str, more: Value) {
     let mut tool = json!({
         "name": name, "description": "A mock.", "type": "mock", "inputSchema": {"type": "object"},
@@ -55,7 +55,7 @@ async fn mock(api: &Client, name: &str, more: Value) {
     make(api, "/api/tools", &tool).await;
 }
 
-async fn execute(api: &Client, tool: &str, body: Value) -> Reply {
+async fn execute(api: &Client, tool: &str, body: Value) -> TestResponse {
     api.post(&format!("/api/tools/{tool}/execute"), &body).await
 }
 
@@ -90,7 +90,7 @@ async fn one_call_of_each_outcome_is_counted_once() {
     let cli = execute(&api.with("haft-source", "cli"), "calculator", sum).await;
     assert_eq!(cli.status, 200, "{}", cli.body);
     *by_class.entry(2).or_default() += 1.0;
-    // Who goes away cancels the call, and gets no answer.
+    // A client that disconnects cancels its call.
     let left = execute(&api, "slow", json!({}));
     assert!(tokio::time::timeout(Duration::from_millis(300), left).await.is_err());
 
@@ -145,7 +145,7 @@ async fn one_call_of_each_outcome_is_counted_once() {
 }
 
 #[tokio::test]
-async fn calls_under_way_are_seen() {
+async fn running_calls_are_counted() {
     let (_server, api) = start(&[]).await;
     mock(&api, "slow", json!({"config": {"answers": [{"delay": 30_000, "data": 1}]}})).await;
     let running = tokio::spawn({
@@ -153,13 +153,13 @@ async fn calls_under_way_are_seen() {
         async move { execute(&api, "slow", json!({})).await }
     });
     let in_flight = async || value(&page(&api).await, "haft_tool_calls_in_flight");
-    eventually("one call is under way", async || in_flight().await == Some(1.0)).await;
+    eventually("one call is in flight", async || in_flight().await == Some(1.0)).await;
     running.abort();
-    eventually("no call is under way", async || in_flight().await == Some(0.0)).await;
+    eventually("no call is in flight", async || in_flight().await == Some(0.0)).await;
 }
 
 #[tokio::test]
-async fn names_that_callers_make_up_are_nowhere() {
+async fn made_up_tool_names_are_not_in_labels() {
     let (_server, api) = start(&[]).await;
     for number in 0..20 {
         let reply = execute(&api, &format!("evil_{number}%22%7D%201%0Aevil%5C"), json!({})).await;
@@ -173,7 +173,7 @@ async fn names_that_callers_make_up_are_nowhere() {
 }
 
 #[tokio::test]
-async fn operators_alone_may_read_it_with_any_token() {
+async fn only_operators_read_metrics_with_a_token_of_any_scope() {
     let (server, api) = start(&[]).await;
     let anyone = Client::anonymous(&server.url);
     for client in [anyone.clone(), anyone.with("authorization", "Bearer haft_nobody")] {
@@ -192,7 +192,7 @@ async fn operators_alone_may_read_it_with_any_token() {
 async fn an_open_circuit_is_named_by_tool_and_origin_without_its_path() {
     let (_server, api) = start(&[]).await;
     let space = space_of(&api).await;
-    let upstream = Upstream::start(|_| reply(500, &[], "no")).await;
+    let upstream = Upstream::start(|_| http_response(500, &[], "no")).await;
     let tool = json!({
         "name": "failing", "description": "Fails.", "url": upstream.url("/path?key=canary"), "retryCount": 0,
     });
@@ -209,7 +209,7 @@ async fn an_open_circuit_is_named_by_tool_and_origin_without_its_path() {
 }
 
 #[tokio::test]
-async fn the_process_tells_of_itself() {
+async fn process_metrics_are_reported() {
     let (_server, api) = start(&[]).await;
     let page = page(&api).await;
     let build = format!("haft_build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"));
@@ -225,8 +225,8 @@ async fn the_process_tells_of_itself() {
     }
 }
 
-/// Fails unless a page is OpenMetrics: every line can be read, families are whole and come once, no sample
-/// comes twice, histograms add up, and the end is marked.
+/// Asserts that a page is valid OpenMetrics: every line can be parsed, families are contiguous and unique, no
+/// sample repeats, histograms add up, and the end is marked.
 #[track_caller]
 fn check_format(page: &str) {
     let body = page.strip_suffix("# EOF\n").expect("an end");
@@ -279,7 +279,7 @@ fn check_format(page: &str) {
     }
 }
 
-/// What stands behind `{`: names, and values in quotes with nothing in them that would end them.
+/// Asserts that labels are valid: lowercase names, and quoted values with correct escapes.
 #[track_caller]
 fn check_labels(labels: &str, line: &str) {
     if labels.is_empty() {

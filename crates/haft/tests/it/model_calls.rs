@@ -1,18 +1,18 @@
-//! What models are shown of tools, and which of their answers are calls: through every dialect.
+//! Tools as models see them, and the parts of a response that are tool calls, in every dialect.
 
 mod date;
 mod echoed_key;
-mod last_answer;
+mod last_response;
 mod many_calls;
 mod operations;
 mod prose;
 mod search;
 
-use haft_testkit::{Client, Dialect, ModelServer};
+use haft_testkit::{Client, FakeDialect, ModelServer};
 use serde_json::{Value, json};
 
-/// Adds a provider of a space that asks the model of a test in a dialect; returns its name.
-async fn provider(api: &Client, model: &ModelServer, dialect: Dialect, more: Value) -> String {
+/// Adds a provider for the model server of a test, in a dialect. Returns the provider's name.
+async fn provider(api: &Client, model: &ModelServer, dialect: FakeDialect, more: Value) -> String {
     let name = format!("own-{}", dialect.kind());
     let mut provider = json!({
         "name": name, "kind": dialect.kind(), "baseUrl": model.base(dialect), "apiKey": "sk-own-key-0123456789",

@@ -1,5 +1,5 @@
-//! How a model is asked beyond its messages: options, forms of answers, ids of calls, and parts of messages that not
-//! every provider knows.
+//! Requests to models: options, response formats, call ids, and message parts that only some providers
+//! support.
 
 mod call_ids;
 mod formats;

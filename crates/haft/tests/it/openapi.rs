@@ -1,16 +1,16 @@
-//! The server's OpenAPI document and its page: sound in itself, complete, and true to what is really answered.
+//! The server's OpenAPI document and its page: valid, complete, and consistent with actual responses.
 
 use std::collections::BTreeSet;
 
 use axum::http::Method;
-use haft_testkit::{Client, HaftProcess, Reply};
+use haft_testkit::{Client, HaftProcess, TestResponse};
 use serde_json::{Value, json};
 
 use crate::HAFT;
 
 use crate::TOKEN;
 
-/// The parts of the page, and what each is.
+/// The files of the page, with their content types.
 const PAGE: [(&str, &str); 5] = [
     ("/api/docs", "text/html; charset=utf-8"),
     ("/api/docs/docs.js", "text/javascript; charset=utf-8"),
@@ -19,18 +19,18 @@ const PAGE: [(&str, &str); 5] = [
     ("/api/docs/docs.css", "text/css; charset=utf-8"),
 ];
 
-/// Fails unless a real answer is one that the document tells of. The path is the document's, with its `{…}`.
+/// Asserts that a response is documented. `path` is the path in the document, with its `{…}`.
 #[track_caller]
-pub(crate) fn check_answer(document: &Value, method: &str, path: &str, status: u16, body: &Value) {
+pub(crate) fn check_response(document: &Value, method: &str, path: &str, status: u16, body: &Value) {
     let operation = &document["paths"][path][method.to_ascii_lowercase()];
     assert!(operation.is_object(), "{method} {path} is not in the document");
-    let answer = resolved(document, &operation["responses"][status.to_string()]);
+    let documented = resolved(document, &operation["responses"][status.to_string()]);
     assert!(
-        answer.is_object(),
-        "{method} {path} answers {status}, of which the document says nothing: {body}"
+        documented.is_object(),
+        "{method} {path} responds with {status}, which is not documented: {body}"
     );
-    let schema = &answer["content"]["application/json"]["schema"];
-    assert!(schema.is_object(), "{method} {path} answers {status} with something that is not JSON");
+    let schema = &documented["content"]["application/json"]["schema"];
+    assert!(schema.is_object(), "{method} {path} responds with {status} and something that is not JSON");
     let validator = validator(document, schema);
     let wrong: Vec<String> = validator
         .iter_errors(body)
@@ -46,7 +46,7 @@ fn validator(document: &Value, schema: &Value) -> jsonschema::Validator {
     options.should_validate_formats(true).build(&schema).expect("a good schema")
 }
 
-/// What a reference points at, or the thing itself.
+/// Resolves `thing` if it is a `$ref`, and otherwise returns it unchanged.
 fn resolved<'a>(document: &'a Value, thing: &'a Value) -> &'a Value {
     match thing["$ref"].as_str() {
         Some(reference) => {
@@ -58,7 +58,7 @@ fn resolved<'a>(document: &'a Value, thing: &'a Value) -> &'a Value {
 }
 
 struct Served {
-    /// Ends when it is dropped.
+    /// Stops when it is dropped.
     _server: HaftProcess,
     anonymous: Client,
     api: Client,
@@ -74,7 +74,7 @@ async fn serve() -> Served {
     Served { _server: server, anonymous, api, document: reply.body }
 }
 
-/// Every operation: its method, its path, itself.
+/// Lists every operation with its method and path.
 fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
     let mut all = Vec::new();
     for (path, item) in document["paths"].as_object().expect("paths") {
@@ -85,13 +85,13 @@ fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
     all
 }
 
-/// The names within `{…}`.
+/// Returns the names within `{…}`.
 fn placeholders(path: &str) -> BTreeSet<&str> {
     path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}')).collect()
 }
 
 #[tokio::test]
-async fn the_document_is_sound() {
+async fn document_is_valid() {
     let Served { document, .. } = serve().await;
     assert_eq!(document["openapi"], "3.1.1");
     assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
@@ -105,8 +105,8 @@ async fn the_document_is_sound() {
     for (method, path, operation) in operations(&document) {
         let at = format!("{method} {path}");
         let id = operation["operationId"].as_str().expect("an id");
-        assert!(ids.insert(id), "{at}: {id} is there twice");
-        assert!(operation["summary"].as_str().is_some_and(|says| !says.is_empty()), "{at} says nothing");
+        assert!(ids.insert(id), "{at}: {id} is not unique");
+        assert!(operation["summary"].as_str().is_some_and(|says| !says.is_empty()), "{at} has no summary");
         assert!(operation["tags"][0].as_str().is_some_and(|tag| tags.contains(tag)), "{at} has no tag");
         let parameters = operation["parameters"].as_array().expect("a list").iter();
         let declared: BTreeSet<&str> = parameters
@@ -115,8 +115,11 @@ async fn the_document_is_sound() {
             .filter_map(|parameter| parameter["name"].as_str())
             .collect();
         assert_eq!(declared, placeholders(path), "{at}");
-        let statuses: Vec<&String> = operation["responses"].as_object().expect("answers").keys().collect();
-        assert!(statuses.iter().any(|status| status.starts_with('2')), "{at} never works: {statuses:?}");
+        let statuses: Vec<&String> = operation["responses"].as_object().expect("responses").keys().collect();
+        assert!(
+            statuses.iter().any(|status| status.starts_with('2')),
+            "{at} has no success status: {statuses:?}"
+        );
         let is_open = operation["x-needs"] == "nothing";
         assert_eq!(operation["security"] == json!([]), is_open, "{at}");
     }
@@ -134,7 +137,7 @@ fn check_references(document: &Value, part: &Value) {
 }
 
 #[tokio::test]
-async fn every_operation_is_there_and_refuses_who_is_not_known() {
+async fn every_operation_exists_and_refuses_anonymous_callers() {
     let Served { _server, anonymous, document, .. } = serve().await;
     for (method, path, operation) in operations(&document) {
         let names = placeholders(path);
@@ -143,23 +146,23 @@ async fn every_operation_is_there_and_refuses_who_is_not_known() {
         let method = Method::from_bytes(method.to_ascii_uppercase().as_bytes()).expect("a method");
         let reply = anonymous.send_json(method.clone(), &address, &json!({})).await;
         if operation["x-needs"] == "nothing" {
-            // Of what nobody made there is none; a route that is missing says so in other words.
+            // An unknown id returns 404, too; a missing route has other error details.
             let is_none = reply.status == 404 && reply.body["error"]["details"]["what"] != "route";
             let is_there = is_none || ![401, 404, 405].contains(&reply.status);
             assert!(is_there, "{method} {path}: {}", reply.status);
             continue;
         }
         assert_eq!(reply.status, 401, "{method} {path}: {}", reply.body);
-        check_answer(&document, method.as_str(), path, reply.status, &reply.body);
+        check_response(&document, method.as_str(), path, reply.status, &reply.body);
     }
 }
 
 #[tokio::test]
-async fn answers_are_as_the_document_says() {
+async fn responses_match_the_document() {
     let Served { _server, api, anonymous, document } = serve().await;
-    let check = |method: &str, path: &str, status: u16, reply: &Reply| {
+    let check = |method: &str, path: &str, status: u16, reply: &TestResponse| {
         assert_eq!(reply.status, status, "{method} {path}: {}", reply.body);
-        check_answer(&document, method, path, status, &reply.body);
+        check_response(&document, method, path, status, &reply.body);
     };
     let (tools, tool, execute) = ("/api/tools", "/api/tools/{id}", "/api/tools/{id}/execute");
     let weather = json!({
@@ -197,14 +200,14 @@ async fn answers_are_as_the_document_says() {
 }
 
 #[tokio::test]
-#[should_panic(expected = "of which the document says nothing")]
-async fn an_answer_that_is_not_in_the_document_is_found_out() {
+#[should_panic(expected = "which is not documented")]
+async fn undocumented_response_is_detected() {
     let Served { document, .. } = serve().await;
-    check_answer(&document, "GET", "/api/tools", 418, &json!({}));
+    check_response(&document, "GET", "/api/tools", 418, &json!({}));
 }
 
 #[tokio::test]
-async fn the_page_is_for_everyone_and_asks_nobody_else() {
+async fn documentation_page_is_public_and_loads_nothing_from_elsewhere() {
     let Served { _server, anonymous, .. } = serve().await;
     for (path, content_type) in PAGE {
         let reply = anonymous.get(path).await;
@@ -214,7 +217,7 @@ async fn the_page_is_for_everyone_and_asks_nobody_else() {
         let policy = reply.header("content-security-policy").expect("a policy");
         assert!(policy.starts_with("default-src 'self';") && !policy.contains("unsafe"), "{path}: {policy}");
         for foreign in ["://", "src=\"//", "href=\"//", "url(//", "innerHTML", "eval("] {
-            assert!(!text.contains(foreign), "{path} says {foreign}");
+            assert!(!text.contains(foreign), "{path} contains {foreign}");
         }
         let tag = reply.header("etag").expect("a tag");
         let again = anonymous.with("if-none-match", tag).get(path).await;

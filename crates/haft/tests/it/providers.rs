@@ -1,8 +1,8 @@
-//! Model providers through the doors of the binary: their keys go in and only their names come out.
+//! Model providers over REST: keys can be written, and only the names of their secrets can be read.
 
 mod addresses;
 mod environment;
-mod found;
+mod ollama_discovery;
 mod scripts;
 
 use axum::http::Method;
@@ -15,7 +15,7 @@ use crate::http_tools::start;
 const KEY: &str = "sk-0123456789abcdef";
 
 #[tokio::test]
-async fn a_provider_is_made_and_its_key_becomes_a_secret() {
+async fn provider_is_created_and_its_key_becomes_a_secret() {
     let (_server, api) = start(&[]).await;
     let body = json!({
         "name": "glm", "kind": "openai", "base_url": "https://models.example.com/v1", "api_key": KEY, "models": ["glm-5"],
@@ -27,7 +27,7 @@ async fn a_provider_is_made_and_its_key_becomes_a_secret() {
         "{}",
         tried.body
     );
-    assert_eq!(api.get("/api/providers").await.data()["items"], json!([]), "a dry run keeps nothing");
+    assert_eq!(api.get("/api/providers").await.data()["items"], json!([]), "a dry run stores nothing");
     assert_eq!(api.get("/api/secrets").await.data()["items"], json!([]), "no secret either");
 
     let made = api.post("/api/providers", &body).await;
@@ -66,14 +66,14 @@ async fn a_provider_is_made_and_its_key_becomes_a_secret() {
 }
 
 #[tokio::test]
-async fn a_key_as_it_was_shown_stays_and_another_takes_its_place() {
+async fn masked_key_is_unchanged_and_a_new_key_replaces_it() {
     let (_server, api) = start(&[]).await;
     let shown = make(&api, "/api/providers", &json!({"name": "glm", "kind": "openai", "apiKey": KEY})).await;
     let back = api.put("/api/providers/glm", &shown).await;
     assert_eq!(
         (back.status, back.data()),
         (200, &shown),
-        "what was read can be sent back; no change, no version"
+        "sending back an unchanged provider makes no new version"
     );
     for (key, expected, version) in [
         (json!("***"), json!("secret://provider_glm_key"), 1),
@@ -82,7 +82,7 @@ async fn a_key_as_it_was_shown_stays_and_another_takes_its_place() {
         (json!("***"), json!("secret://shared"), 2),
         (json!("secret://me/mine"), json!("secret://me/mine"), 3),
         (json!(null), Value::Null, 4),
-        // The secret of that name is not the provider's any more.
+        // The provider no longer uses the secret of that name.
         (json!("third-key"), json!("secret://provider_glm_key_2"), 5),
     ] {
         let body = json!({"name": "glm", "kind": "openai", "apiKey": key});
@@ -99,7 +99,7 @@ async fn a_key_as_it_was_shown_stays_and_another_takes_its_place() {
     assert_eq!((stale.status, stale.kind()), (409, "Conflict"));
     assert_eq!(api.with("if-match", "1").delete("/api/providers/glm").await.status, 409);
 
-    // One that was renamed keeps its key, so that a namesake of its old name must not take it.
+    // A renamed provider keeps its key, so a new provider with its old name must not take it.
     let renamed = json!({"name": "old", "kind": "openai", "apiKey": "secret://provider_glm_key"});
     assert_eq!(api.put("/api/providers/glm", &renamed).await.status, 200);
     let namesake = json!({"name": "glm", "kind": "openai", "apiKey": KEY});
@@ -108,7 +108,7 @@ async fn a_key_as_it_was_shown_stays_and_another_takes_its_place() {
 }
 
 #[tokio::test]
-async fn a_key_never_takes_the_place_of_a_secret_that_is_not_the_providers() {
+async fn key_never_replaces_a_secret_of_another_owner() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({}))).await;
     let (_server, api) = start(&[]).await;
     let by_hand = json!({"value": "set-by-hand"});
@@ -126,11 +126,11 @@ async fn a_key_never_takes_the_place_of_a_secret_that_is_not_the_providers() {
     let taken = json!({"name": "other", "kind": "openai", "apiKey": KEY});
     assert_eq!(api.put("/api/providers/glm", &taken).await.status, 409);
     let names = api.get("/api/secrets").await.body.to_string();
-    assert!(!names.contains("provider_other_key"), "no key stays of what was refused: {names}");
+    assert!(!names.contains("provider_other_key"), "the key of a refused request is not stored: {names}");
 }
 
 #[tokio::test]
-async fn a_provider_is_tried_out() {
+async fn provider_can_be_tested() {
     let upstream = Upstream::start(|seen| match (seen.target.as_str(), seen.header("authorization")) {
         ("/v1/models", Some(key)) if key == format!("Bearer {KEY}") => {
             json_reply(200, &json!({"data": [{"id": "glm-5"}, {"id": format!("echo {KEY}")}]}))
@@ -156,16 +156,16 @@ async fn a_provider_is_tried_out() {
     let good = test(json!({"name": "good", "kind": "openai", "baseUrl": at("/v1/"), "apiKey": KEY})).await;
     assert_eq!(
         good,
-        json!({"ok": true, "status": 200, "message": "127.0.0.1 answers, and has 2 models", "models": ["glm-5", "echo ***"]})
+        json!({"ok": true, "status": 200, "message": "127.0.0.1 is reachable and has 2 models", "models": ["glm-5", "echo ***"]})
     );
     let claude =
         test(json!({"name": "claude", "kind": "anthropic", "baseUrl": at("/"), "apiKey": KEY})).await;
     assert_eq!((&claude["ok"], &claude["models"]), (&json!(true), &json!(["large"])));
-    for (body, status, said) in [
+    for (body, status, expected) in [
         (
             json!({"name": "keyless", "kind": "openai", "baseUrl": at("/v1")}),
             json!(401),
-            "the key is not good",
+            "the key is invalid",
         ),
         (
             json!({"name": "page", "kind": "openai", "baseUrl": at("/page")}),
@@ -181,7 +181,7 @@ async fn a_provider_is_tried_out() {
     ] {
         let outcome = test(body).await;
         assert_eq!((&outcome["ok"], &outcome["status"]), (&json!(false), &status), "{outcome}");
-        assert!(outcome["message"].as_str().is_some_and(|message| message.contains(said)), "{outcome}");
+        assert!(outcome["message"].as_str().is_some_and(|message| message.contains(expected)), "{outcome}");
     }
     let scripted =
         test(json!({"name": "scripted", "kind": "scripted", "models": ["m"], "script": [{"text": "a"}]}))
@@ -191,13 +191,13 @@ async fn a_provider_is_tried_out() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_provider_is_said_without_its_key() {
+async fn invalid_provider_is_refused_without_showing_its_key() {
     let (_server, api) = start(&[]).await;
     let name = "name: must have 1 to 64 letters, digits, _ or -";
     let url = "baseUrl: must be an absolute http or https URL without a user name or password";
-    let key = "apiKey: must be a key without blanks, or the name of a secret";
+    let key = "apiKey: must be a key without whitespace, or the name of a secret";
     let (long, longer) = ("x".repeat(52), "x".repeat(65));
-    for (body, said) in [
+    for (body, expected) in [
         (json!([]), "(root): [] is not of type \"object\""),
         (json!({"kind": "openai"}), "name: is required"),
         (json!({"name": "a"}), "kind: is required"),
@@ -216,13 +216,10 @@ async fn what_is_wrong_with_a_provider_is_said_without_its_key() {
         (json!({"name": "a", "kind": "openai", "apiKey": "Bearer secret://x"}), key),
         (json!({"name": "a", "kind": "openai", "apiKey": "secret://a b"}), key),
         (json!({"name": "a", "kind": "openai", "apiKey": 12_345_678}), key),
-        (
-            json!({"name": "a", "kind": "openai", "apiKey": "***"}),
-            "apiKey: is masked, and there is no key yet",
-        ),
+        (json!({"name": "a", "kind": "openai", "apiKey": "***"}), "apiKey: is masked, but no key is stored"),
         (
             json!({"name": long, "kind": "openai", "apiKey": KEY}),
-            "apiKey: cannot be kept under a name of more than 51",
+            "apiKey: cannot be stored under a name of more than 51",
         ),
         (json!({"name": "a", "kind": "openai", "models": "m"}), "models: \"m\" is not of type \"array\""),
         (json!({"name": "a", "kind": "openai", "models": ["m", "m"]}), "models: has equal items"),
@@ -237,7 +234,7 @@ async fn what_is_wrong_with_a_provider_is_said_without_its_key() {
         (json!({"name": "a b", "kind": "openai", "apiKey": KEY}), name),
     ] {
         let reply = api.post("/api/providers", &body).await;
-        refused(&reply, said, &body);
+        refused(&reply, expected, &body);
         for secret in [KEY, "two words", "12345678", "u:p"] {
             assert!(!reply.body.to_string().contains(secret), "{}", reply.body);
         }
@@ -249,12 +246,12 @@ async fn what_is_wrong_with_a_provider_is_said_without_its_key() {
     assert_eq!(
         api.get("/api/secrets").await.data()["items"],
         json!([]),
-        "nothing was kept of what was refused"
+        "no key of a refused request is stored"
     );
 }
 
 #[tokio::test]
-async fn providers_are_for_their_space_and_for_its_admins() {
+async fn providers_belong_to_a_space_and_are_changed_by_its_admins() {
     let (server, api) = start(&[]).await;
     let provider = make(&api, "/api/providers", &json!({"name": "local", "kind": "ollama"})).await;
     let id = provider["id"].as_str().expect("an id");

@@ -1,13 +1,13 @@
-//! A way back in for whoever has lost every token: `haft admin reset`, on the data itself.
+//! `haft admin reset` on the data directory: access for an operator who has lost every token.
 
-use haft_testkit::{Client, HaftProcess, Place, run};
+use haft_testkit::{Client, HaftProcess, TestStorage, run};
 use serde_json::json;
 
 use crate::HAFT;
 
 #[tokio::test]
-async fn a_reset_prints_a_link_that_works_once() {
-    let place = Place::new();
+async fn reset_prints_a_link_that_works_once() {
+    let place = TestStorage::new();
     let data = place.variables();
     let environment: Vec<(&str, &str)> = data.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let with_token = [environment.as_slice(), &[("HAFT_ADMIN_TOKEN", "lost-token-of-the-operator")]].concat();

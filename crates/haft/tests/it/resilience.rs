@@ -1,5 +1,5 @@
-//! What strangers, full disks and our own mistakes must not break: the log, background tasks, connections, logins
-//! and the data directory.
+//! The server under hostile clients, full disks and internal panics: the log, background tasks, connections,
+//! logins and the data directory.
 
 mod connections;
 mod data_directory;
@@ -11,7 +11,7 @@ mod unread_bodies;
 use haft_testkit::{Client, eventually};
 use serde_json::json;
 
-/// The value of a metric, by its name and labels as they are written.
+/// Returns the value of a metric with its labels. Returns `None` if the page does not have it.
 async fn metric(api: &Client, name: &str) -> Option<u64> {
     let (status, _, page) = api.download("/metrics").await;
     assert_eq!(status, 200);
@@ -20,7 +20,7 @@ async fn metric(api: &Client, name: &str) -> Option<u64> {
     Some(line.parse().expect("a number"))
 }
 
-/// Makes calls, which all succeed.
+/// Makes calls and asserts that they succeed.
 async fn call_often(api: &Client, times: usize) {
     for _ in 0..times {
         let body = json!({"arguments": {"expression": "6 * 7"}});

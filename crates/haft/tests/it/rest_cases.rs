@@ -6,7 +6,7 @@ use crate::http_tools::start;
 
 use self::Expected::{Absent, Chinese, Field, Lacks, Message};
 
-/// What the reply to a request holds.
+/// The expected part of a reply.
 enum Expected {
     /// A value, written as JSON, at a pointer.
     Field(&'static str, &'static str),
@@ -20,7 +20,8 @@ enum Expected {
     Lacks(&'static str),
 }
 
-/// Finding, method, path, body, status, and what the reply holds. Rows build on what earlier rows stored.
+/// Finding, method, path, body, status and expected part of the reply. Rows use resources that earlier rows
+/// stored.
 type Case = (&'static str, &'static str, &'static str, &'static str, u16, Expected);
 
 #[rustfmt::skip]
@@ -64,7 +65,7 @@ const CASES: &[Case] = &[
     ("B12", "POST", "/api/tools", r#"{"name": "calculator", "description": "d", "url": "https://api.example.com/x"}"#, 409,
         Message("calculator is the name of a tool that comes with the program")),
     ("B12", "POST", "/api/tools", r#"{"name": "t", "description": "d", "url": "https://api.example.com/x", "security": {"allowedDomains": ["b.example"]}}"#, 400,
-        Message("does not hold api.example.com")),
+        Message("does not include api.example.com")),
     ("B13", "POST", "/api/tools", r#"{"name": "plain", "description": "d", "url": "https://api.example.com/x"}"#, 201, Field("/data/version", "1")),
     ("B13", "POST", "/api/tools", r#"{"name": "headed", "description": "d", "url": "https://api.example.com/x", "headers": {"X-Tenant": "acme"}}"#, 201, Field("/data/version", "1")),
     ("B13", "POST", "/api/agents", r#"{"name": "clerk", "toolIds": ["plain"]}"#, 201, Field("/data/name", r#""clerk""#)),

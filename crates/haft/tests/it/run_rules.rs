@@ -1,16 +1,17 @@
-//! Rules that every task keeps: what a denial ends, whose rights and secrets count, and what the call log knows.
+//! Rules of every task: effects of a denial, permissions and secrets of its user, and results in the call
+//! log.
 
 mod callbacks;
 mod denials;
-mod logged;
+mod logged_results;
 mod rights;
 mod upgrades;
 
 use haft_testkit::{Client, Upstream, json_reply};
 use serde_json::{Value, json};
 
-/// An upstream that counts payments, and a tool that asks a person before each.
-async fn paying() -> (Upstream, Value) {
+/// An upstream that receives payments, and a tool that needs an approval for each.
+async fn payment_tool() -> (Upstream, Value) {
     let upstream = Upstream::start(|_| json_reply(200, &json!({"paid": true}))).await;
     let tool = json!({
         "name": "pay", "description": "Pays.", "url": upstream.url("/"), "method": "POST",
@@ -20,10 +21,10 @@ async fn paying() -> (Upstream, Value) {
     (upstream, tool)
 }
 
-fn items(reply: &haft_testkit::Reply) -> Vec<Value> {
+fn items(reply: &haft_testkit::TestResponse) -> Vec<Value> {
     reply.data()["items"].as_array().expect("a list").clone()
 }
 
-async fn decide(api: &Client, id: &str, decision: Value) -> haft_testkit::Reply {
+async fn decide(api: &Client, id: &str, decision: Value) -> haft_testkit::TestResponse {
     api.post(&format!("/api/approvals/{id}"), &decision).await
 }

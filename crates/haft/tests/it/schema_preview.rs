@@ -1,4 +1,4 @@
-//! Warnings of a schema preview about addresses besides the tool's own.
+//! Warnings of a schema preview about private hosts in the tool's URL, its poll and its token URL.
 
 use haft_testkit::{Client, HaftProcess};
 use serde_json::json;

@@ -2,16 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use haft_testkit::{Client, HaftProcess, Place, eventually, run};
+use haft_testkit::{Client, HaftProcess, TestStorage, eventually, run};
 use serde_json::json;
 use tokio::io::AsyncBufReadExt as _;
 
 use crate::HAFT;
 
 #[tokio::test]
-async fn a_first_start_makes_a_token_and_prints_a_line_that_works() {
+async fn first_start_creates_a_token_and_prints_a_working_command() {
     let server = HaftProcess::start(HAFT, &["serve"], &[]).await;
-    let alone = server.printed[1].strip_prefix("token: ").expect("a token on a line of its own");
+    let alone = server.printed[1].strip_prefix("token: ").expect("a token on a separate line");
     let token = server.printed[2].strip_prefix("try: curl -H 'Authorization: Bearer ").expect("a token");
     let (token, rest) = token.split_once('\'').expect("a line");
     assert_eq!(token, alone);
@@ -25,7 +25,7 @@ async fn a_first_start_makes_a_token_and_prints_a_line_that_works() {
     assert_eq!(sample.data()["data"]["sky"], "clear", "{}", sample.body);
     assert_eq!(api.get("/api/agents/sample_assistant").await.data()["toolIds"][1], "calculator");
 
-    // The link lets a browser in once.
+    // The link logs a browser in once.
     let link =
         server.printed[0].strip_prefix(&format!("console: {}/login?link=", server.url)).expect("a link");
     let (link, _) = link.split_once(' ').expect("a link");
@@ -44,7 +44,7 @@ async fn a_first_start_makes_a_token_and_prints_a_line_that_works() {
 }
 
 #[tokio::test]
-async fn a_token_that_was_given_is_never_printed() {
+async fn admin_token_from_the_environment_is_never_printed() {
     let server =
         HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", "given-token-of-the-operator")]).await;
     assert!(server.printed.is_empty());
@@ -53,9 +53,9 @@ async fn a_token_that_was_given_is_never_printed() {
 }
 
 #[tokio::test]
-async fn an_address_others_can_reach_needs_a_token_first() {
+async fn address_that_others_can_reach_needs_an_admin_token() {
     for address in ["0.0.0.0:0", "[::]:0"] {
-        let place = Place::new();
+        let place = TestStorage::new();
         let data = place.variables();
         let mut environment: Vec<(&str, &str)> =
             data.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -68,15 +68,15 @@ async fn an_address_others_can_reach_needs_a_token_first() {
         );
         environment.push(("HAFT_ADMIN_TOKEN", ""));
         let empty = run(HAFT, &["serve", "--addr", address], &environment, "").await;
-        assert_eq!(empty.code, 1, "an empty token is none");
+        assert_eq!(empty.code, 1, "an empty token does not count");
     }
 }
 
 #[tokio::test]
-async fn a_port_that_is_taken_is_said() {
+async fn port_in_use_is_reported() {
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
-    let place = Place::new();
+    let place = TestStorage::new();
     let data = place.variables();
     let environment: Vec<(&str, &str)> = data.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let ended = run(HAFT, &["serve", "--addr", &address], &environment, "").await;
@@ -85,7 +85,7 @@ async fn a_port_that_is_taken_is_said() {
 }
 
 #[tokio::test]
-async fn a_stop_lets_calls_under_way_finish_and_takes_no_new_ones() {
+async fn stop_lets_running_calls_finish_and_accepts_no_new_ones() {
     let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", crate::TOKEN)]).await;
     let api = Client::new(&server.url, crate::TOKEN);
     let slow = json!({"name": "slow", "description": "A mock.", "type": "mock", "config": {"answers": [{"delay": 1500, "data": "done"}]}});
@@ -105,7 +105,7 @@ async fn a_stop_lets_calls_under_way_finish_and_takes_no_new_ones() {
 }
 
 #[tokio::test]
-async fn a_stop_without_calls_is_quick() {
+async fn stop_without_calls_is_quick() {
     let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", crate::TOKEN)]).await;
     // A connection that is kept alive must not hold up the stop.
     assert_eq!(Client::new(&server.url, crate::TOKEN).get("/api/tools").await.status, 200);
@@ -116,8 +116,8 @@ async fn a_stop_without_calls_is_quick() {
 }
 
 #[tokio::test]
-async fn it_goes_on_when_nobody_reads_what_it_prints() {
-    let place = Place::new();
+async fn server_continues_when_its_output_is_not_read() {
+    let place = TestStorage::new();
     let mut server = tokio::process::Command::new(HAFT)
         .args(["serve", "--addr", "127.0.0.1:0"])
         .envs(place.variables())
@@ -131,7 +131,7 @@ async fn it_goes_on_when_nobody_reads_what_it_prints() {
     printed.read_line(&mut line).await.expect("a line");
     drop(printed);
     let url = line.strip_prefix("console: ").and_then(|line| line.split("/login").next()).expect("a link");
-    // It may not listen yet.
+    // The server may not listen yet.
     let is_ready = async || {
         let asked =
             Client::anonymous(url).try_send_json(axum::http::Method::GET, "/readyz", &json!(null)).await;

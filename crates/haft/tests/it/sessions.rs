@@ -1,7 +1,7 @@
-//! Coming in and going out: passwords, sessions, other sites' pages, guessing, and who a proxy speaks for.
+//! Logins and sessions: passwords, requests of other sites, throttled guessing, and addresses behind a proxy.
 
 use axum::http::Method;
-use haft_testkit::{Client, HaftProcess, Reply};
+use haft_testkit::{Client, HaftProcess, TestResponse};
 use serde_json::json;
 
 use crate::HAFT;
@@ -9,8 +9,8 @@ use crate::http_tools::start;
 
 const PASSWORD: &str = "correct horse battery";
 
-/// A client that carries the session of a reply.
-fn session(url: &str, reply: &Reply) -> Client {
+/// Returns a client with the session of a login reply.
+fn session(url: &str, reply: &TestResponse) -> Client {
     let cookie = reply.header("set-cookie").expect("a cookie").split(';').next().expect("a pair").to_owned();
     Client::anonymous(url).with("cookie", &cookie)
 }
@@ -21,15 +21,15 @@ async fn with_user(api: &Client, name: &str) {
 }
 
 #[tokio::test]
-async fn a_password_begins_a_session_that_ends_when_told() {
+async fn password_starts_a_session_that_ends_on_logout_or_a_new_password() {
     let (server, api) = start(&[]).await;
     with_user(&api, "ada").await;
     let stranger = Client::anonymous(&server.url);
     for body in [json!({"name": "ada", "password": "wrong"}), json!({"name": "nobody", "password": PASSWORD})]
     {
         let refused = stranger.post("/api/login", &body).await;
-        let said = (refused.status, refused.kind(), refused.message());
-        assert_eq!(said, (401, "Unauthorized", "the name or the password is wrong"), "{body}");
+        let found = (refused.status, refused.kind(), refused.message());
+        assert_eq!(found, (401, "Unauthorized", "The name or the password is wrong."), "{body}");
         assert!(refused.header("set-cookie").is_none());
     }
     for body in
@@ -49,9 +49,13 @@ async fn a_password_begins_a_session_that_ends_when_told() {
     assert_eq!((&me.data()["user"]["name"], &me.data()["role"]), (&json!("ada"), &json!("admin")));
     assert_eq!(me.data()["spaces"].as_array().map(Vec::len), Some(1));
     assert_eq!(me.data()["hasPassword"], true);
-    assert_eq!(api.get("/api/me").await.data()["hasPassword"], false, "the admin came in by the first link");
+    assert_eq!(
+        api.get("/api/me").await.data()["hasPassword"],
+        false,
+        "the admin logged in with the first link"
+    );
 
-    // Another space of hers, by header; one that is not hers is not there.
+    // A header selects another of her spaces. Spaces of other users are refused.
     let team = ada.post("/api/spaces", &json!({"name": "team"})).await;
     let id = team.data()["id"].as_str().expect("an id");
     let there = ada.with("haft-space", id).get("/api/me").await;
@@ -60,10 +64,10 @@ async fn a_password_begins_a_session_that_ends_when_told() {
     for space in [foreign.as_str(), "not-an-id", "00000000-0000-0000-0000-000000000000"] {
         let refused = ada.with("haft-space", space).get("/api/tools").await;
         assert_eq!((refused.status, refused.kind()), (403, "Permission"), "{space}");
-        assert!(refused.message().contains("you are not one of its members"), "{}", refused.body);
+        assert!(refused.message().contains("you are not a member of it"), "{}", refused.body);
     }
 
-    // A new password ends what was begun with the old one.
+    // A new password ends the sessions that were started with the old one.
     let other = session(
         &server.url,
         &stranger.post("/api/login", &json!({"name": "ada", "password": PASSWORD})).await,
@@ -84,7 +88,7 @@ async fn a_password_begins_a_session_that_ends_when_told() {
 }
 
 #[tokio::test]
-async fn pages_of_other_sites_cannot_act_for_a_session() {
+async fn pages_of_other_sites_cannot_use_a_session() {
     let (server, api) = start(&[]).await;
     with_user(&api, "ada").await;
     let login = json!({"name": "ada", "password": PASSWORD});
@@ -102,19 +106,19 @@ async fn pages_of_other_sites_cannot_act_for_a_session() {
         let reply = ada.with(name, value).post("/api/spaces", &space).await;
         assert_eq!(reply.status, status, "{name}: {value}: {}", reply.body);
     }
-    assert_eq!(ada.post("/api/spaces", &space).await.status, 201, "what is no browser says nothing");
+    assert_eq!(ada.post("/api/spaces", &space).await.status, 201, "a program sends neither header");
     assert_eq!(ada.with("origin", "https://evil.example").get("/api/me").await.status, 200);
     let login = Client::anonymous(&server.url)
         .with("origin", "https://evil.example")
         .post("/api/login", &login)
         .await;
-    assert_eq!(login.status, 403, "nobody is logged in from elsewhere either");
-    // A token is no ambient right, so it may be used from anywhere.
+    assert_eq!(login.status, 403, "another site cannot log a user in either");
+    // A browser never sends a token by itself, so tokens are accepted from any origin.
     assert_eq!(api.with("origin", "https://evil.example").post("/api/spaces", &space).await.status, 201);
 }
 
 #[tokio::test]
-async fn only_sites_that_the_operator_listed_may_read_answers() {
+async fn only_sites_that_the_operator_listed_may_read_responses() {
     let (server, _api) = start(&[("HAFT_ALLOWED_ORIGINS", "https://app.example,https://two.example")]).await;
     let asked = |origin: &str| {
         let client = Client::anonymous(&server.url).with("origin", origin);
@@ -138,7 +142,7 @@ async fn only_sites_that_the_operator_listed_may_read_answers() {
 }
 
 #[tokio::test]
-async fn guessing_is_slowed_down_and_the_right_one_is_let_in_later() {
+async fn guessing_is_throttled_and_the_right_password_works_later() {
     let (server, api) = start(&[("HAFT_TRUSTED_PROXIES", "127.0.0.0/8")]).await;
     with_user(&api, "ada").await;
     let from = |address: &str| Client::anonymous(&server.url).with("x-forwarded-for", address);
@@ -153,14 +157,14 @@ async fn guessing_is_slowed_down_and_the_right_one_is_let_in_later() {
     assert_eq!(
         (elsewhere.status, elsewhere.kind()),
         (429, "RateLimit"),
-        "the account is guarded from everywhere"
+        "the account is throttled for every address"
     );
     let pause: u64 = elsewhere.header("retry-after").expect("a pause").parse().expect("seconds");
     assert!((1..=2).contains(&pause), "{pause}");
     tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
     assert_eq!(from("203.0.113.8").post("/api/login", &right).await.status, 200);
 
-    // Nobody can pretend to be another address past the proxies that are trusted.
+    // The address that the trusted proxy saw counts. Forged addresses in front of it are ignored.
     let api_from = |address: &str| api.with("x-forwarded-for", address);
     assert_eq!(api_from("203.0.113.9").get("/api/tools").await.status, 200);
     for number in 0..70 {
@@ -171,12 +175,16 @@ async fn guessing_is_slowed_down_and_the_right_one_is_let_in_later() {
     assert_eq!(limited.status, 429, "{}", limited.body);
     let other = from("198.51.100.1").with("authorization", "Bearer haft_wrong").get("/api/tools").await;
     assert_eq!(other.status, 401);
-    assert_eq!(api_from("203.0.113.9").get("/api/tools").await.status, 200, "it was used from there before");
+    assert_eq!(
+        api_from("203.0.113.9").get("/api/tools").await.status,
+        200,
+        "the token was used from this address before"
+    );
 }
 
 #[tokio::test]
-async fn a_token_of_the_operator_is_the_one_that_is_set_now() {
-    let place = haft_testkit::Place::new();
+async fn only_the_current_admin_token_is_valid() {
+    let place = haft_testkit::TestStorage::new();
     let data = place.variables();
     let environment = |token: Option<&'static str>| {
         let mut environment: Vec<(&str, &str)> =

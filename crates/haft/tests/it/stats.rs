@@ -1,25 +1,25 @@
-//! Statistics through the doors of the binary: what became of calls is counted a moment later, and once.
+//! Statistics over REST: every call is counted by its outcome, shortly after its end and once.
 
 use std::time::Duration;
 
 use axum::http::Method;
-use haft_testkit::{Client, Place, eventually};
+use haft_testkit::{Client, TestStorage, eventually};
 use serde_json::{Value, json};
 
 use crate::agents::{make, refused, scoped, stranger};
 use crate::http_tools::start;
-use crate::openapi::check_answer;
+use crate::openapi::check_response;
 use crate::tool_calls::{execute, mock};
 
-/// The statistics of the last hour, once they tell of so many calls.
+/// Returns the statistics of the last hour once they count `calls` calls.
 async fn counted(api: &Client, query: &str, calls: u64) -> Value {
     let path = format!("/api/stats?window=1h{query}");
-    let about = format!("{path} tells of {calls} calls");
+    let about = format!("{path} counts {calls} calls");
     eventually(&about, async || api.get(&path).await.data()["totals"]["calls"] == calls).await;
     api.get(&path).await.data().clone()
 }
 
-/// Calls, errors and cancelled ones.
+/// Returns the numbers of calls, errors and cancelled calls.
 fn counts(of: &Value) -> (u64, u64, u64) {
     let count = |field: &str| of[field].as_u64().expect("a count");
     (count("calls"), count("errors"), count("cancelled"))
@@ -63,17 +63,17 @@ async fn each_outcome_is_counted() {
     let empty = series.iter().find(|step| step["calls"] == 0).expect("a step without a call");
     assert_eq!((&empty["p50"], &empty["errorsByKind"]), (&Value::Null, &json!({})));
 
-    let told: Vec<(&Value, &Value, (u64, u64, u64))> = stats["tools"]
+    let tools: Vec<(&Value, &Value, (u64, u64, u64))> = stats["tools"]
         .as_array()
         .expect("tools")
         .iter()
         .map(|tool| (&tool["toolName"], &tool["toolId"], counts(tool)))
         .collect();
-    assert_eq!(told.len(), 4, "{told:?}");
-    assert_eq!(told[0], (&json!("calculator"), &json!("calculator"), (5, 1, 0)), "the busiest first");
-    assert!(told.contains(&(&json!("slow"), &slow["id"], (2, 1, 1))), "{told:?}");
-    assert!(told.iter().any(|(name, _, counts)| **name == "broken" && *counts == (2, 2, 0)), "{told:?}");
-    assert_eq!(told[3], (&Value::Null, &Value::Null, (1, 1, 0)), "a name that no tool has");
+    assert_eq!(tools.len(), 4, "{tools:?}");
+    assert_eq!(tools[0], (&json!("calculator"), &json!("calculator"), (5, 1, 0)), "the busiest first");
+    assert!(tools.contains(&(&json!("slow"), &slow["id"], (2, 1, 1))), "{tools:?}");
+    assert!(tools.iter().any(|(name, _, counts)| **name == "broken" && *counts == (2, 2, 0)), "{tools:?}");
+    assert_eq!(tools[3], (&Value::Null, &Value::Null, (1, 1, 0)), "a name that no tool has");
     for tool in stats["tools"].as_array().expect("tools") {
         let steps = tool["series"].as_array().expect("steps");
         assert_eq!(steps.iter().map(|step| counts(step).0).sum::<u64>(), counts(tool).0, "{tool}");
@@ -87,7 +87,7 @@ async fn each_outcome_is_counted() {
     let document = api.get("/api/openapi.json").await.body;
     for query in ["", "?window=90d", "?tool=slow", "?agent=clerk"] {
         let reply = api.get(&format!("/api/stats{query}")).await;
-        check_answer(&document, "GET", "/api/stats", reply.status, &reply.body);
+        check_response(&document, "GET", "/api/stats", reply.status, &reply.body);
         assert_eq!(reply.status, 200, "{query}");
     }
 }
@@ -112,10 +112,10 @@ async fn windows_have_their_steps_and_others_are_refused() {
         assert_eq!(stats["series"].as_array().map(Vec::len), Some(steps), "{query}");
         assert_eq!(counts(&stats["totals"]), (0, 0, 0), "{query}");
     }
-    let words = "window: must be one of 15m, 1h, 6h, 24h, 7d, 30d, 90d";
+    let expected = "window: must be one of 15m, 1h, 6h, 24h, 7d, 30d, 90d";
     for wrong in ["2h", "", "24H", "1d", "86400"] {
         let reply = api.get(&format!("/api/stats?window={wrong}")).await;
-        refused(&reply, words, &json!(wrong));
+        refused(&reply, expected, &json!(wrong));
     }
     let both = api.get("/api/stats?tool=calculator&agent=clerk").await;
     refused(&both, "agent: cannot be given together with tool", &json!("both"));
@@ -161,14 +161,14 @@ async fn one_tool_and_one_agent_are_found_by_id_and_by_name() {
         assert_eq!(stats["tools"], json!([]), "{query}");
         assert_eq!(stats["agents"].as_array().map(Vec::len), usize::try_from(calls).ok(), "{query}");
     }
-    // Calls outlive the agent they were made for.
+    // Calls stay in the statistics after their agent is deleted.
     assert_eq!(api.delete(&format!("/api/agents/{agent}")).await.status, 200);
     let stats = counted(&api, &by_id, 1).await;
     assert_eq!(stats["agents"][0]["agentName"], Value::Null);
 }
 
 #[tokio::test]
-async fn statistics_are_for_their_space() {
+async fn statistics_belong_to_one_space() {
     let (server, api) = start(&[]).await;
     execute(&api, "calculator", json!({"expression": "1"})).await;
     counted(&api, "", 1).await;
@@ -185,8 +185,8 @@ async fn statistics_are_for_their_space() {
 }
 
 #[tokio::test]
-async fn a_start_counts_nothing_twice_and_forgets_nothing() {
-    let place = Place::new();
+async fn restart_counts_every_call_once() {
+    let place = TestStorage::new();
     let variables = place.variables();
     let directory: Vec<(&str, &str)> =
         variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -194,7 +194,7 @@ async fn a_start_counts_nothing_twice_and_forgets_nothing() {
     for number in 0..20 {
         execute(&api, "calculator", json!({"expression": format!("{number} + 1")})).await;
     }
-    // Some may be counted before the end, and some only after the next start.
+    // Some calls may be counted before the stop, and some only after the next start.
     server.terminate();
     assert_eq!(server.ended().await, Some(0));
     let (_server, api) = start(&directory).await;

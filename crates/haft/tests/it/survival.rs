@@ -1,16 +1,17 @@
-//! What survives: `kill -9` while writing, a second server on one directory, a newer schema. More has files below.
+//! Data that survives faults: `kill -9` during writes, a second server on one directory, a newer schema. More
+//! faults are in the modules below.
 
 mod calls;
 pub(crate) mod cluster;
 pub(crate) mod database;
 mod full;
 mod keys;
-pub(crate) mod line;
 pub(crate) mod locked;
 mod paused;
 mod restarted;
 mod shared;
 mod tampered;
+pub(crate) mod tcp_proxy;
 mod watched;
 
 use std::collections::BTreeMap;
@@ -20,31 +21,33 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::http::Method;
-use haft_testkit::{Client, Finished, HaftProcess, Place, Reply, Upstream, json_reply, run};
+use haft_testkit::{
+    Client, CommandOutput, HaftProcess, TestResponse, TestStorage, Upstream, json_reply, run,
+};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::HAFT;
 
-/// Changes are followed within one second, it is promised; a busy machine gets more.
+/// Time limit for a change to reach another server. One second is promised; a busy machine gets more.
 const ONE_SECOND: Duration = Duration::from_secs(3);
 
-/// Rights end within five seconds, it is promised, and what was away is back within ten.
+/// Time limit for revoked permissions to end, which is promised in five seconds, and for recovery, in ten.
 const FIVE_SECONDS: Duration = Duration::from_secs(10);
 
-/// Held by tests that keep a machine busy, and by those that would mind.
+/// Held by tests that keep a machine busy, and by tests that this would disturb.
 pub(crate) static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-/// What servers and commands of one place are told.
+/// Environment variables of the servers and commands of a test.
 #[derive(Clone)]
 pub(crate) struct Settings(Vec<(&'static str, String)>);
 
 impl Settings {
-    pub(crate) fn of(place: &Place) -> Self {
+    pub(crate) fn of(place: &TestStorage) -> Self {
         Self(place.variables()).for_all()
     }
 
-    /// Of a database that others share.
+    /// Settings for servers that share a database.
     pub(crate) fn sharing(url: &str) -> Self {
         let key = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         Self(Vec::new()).for_all().with("HAFT_DATABASE_URL", url).with("HAFT_MASTER_KEY", &key)
@@ -69,12 +72,12 @@ impl Settings {
         self.0.iter().map(|(name, value)| (*name, value.as_str())).collect()
     }
 
-    /// Starts a server, and gives its admin.
+    /// Starts a server, and returns it with a client of its admin.
     pub(crate) async fn start(&self) -> (HaftProcess, Client) {
         self.started(HAFT, &["serve"]).await
     }
 
-    /// The same behind a line of shell, which may set limits and say where the log goes; it knows `$1`.
+    /// Starts a server behind a line of shell, which may set limits and redirect the log. `$1` is `argument`.
     pub(crate) async fn start_behind(&self, line: &str, argument: &str) -> (HaftProcess, Client) {
         self.started("/bin/sh", &["-c", &format!("{line}; exec \"$0\" serve"), HAFT, argument]).await
     }
@@ -85,7 +88,7 @@ impl Settings {
         (server, api)
     }
 
-    /// A command that is not waited for.
+    /// Builds a command that the caller starts.
     pub(crate) fn command(&self, arguments: &[&str]) -> tokio::process::Command {
         let mut command = tokio::process::Command::new(HAFT);
         command.env_clear().envs(self.pairs()).args(arguments).kill_on_drop(true);
@@ -94,23 +97,23 @@ impl Settings {
         command
     }
 
-    /// Runs a command with something on its standard input.
-    pub(crate) async fn haft(&self, arguments: &[&str], input: &str) -> Finished {
+    /// Runs a command with `input` on its standard input.
+    pub(crate) async fn haft(&self, arguments: &[&str], input: &str) -> CommandOutput {
         run(HAFT, arguments, &self.pairs(), input).await
     }
 }
 
-/// Says why a test did nothing.
+/// Reports why a test is skipped.
 pub(crate) fn skipped(reason: &str) {
     println!("skipped: {reason}");
 }
 
-/// Runs a script with paths as its arguments, or says that it cannot be run here.
+/// Runs a script with paths as arguments. Returns `None` and reports a skipped test if Python is missing.
 pub(crate) fn python(script: &str, arguments: &[&Path]) -> Option<String> {
     let output = match Command::new("python3").args(["-c", script]).args(arguments).output() {
         Ok(output) => output,
         Err(error) => {
-            skipped(&format!("there is no python3: {error}"));
+            skipped(&format!("python3 cannot be started: {error}"));
             return None;
         }
     };
@@ -118,8 +121,9 @@ pub(crate) fn python(script: &str, arguments: &[&Path]) -> Option<String> {
     Some(String::from_utf8(output.stdout).expect("text"))
 }
 
-/// Runs a statement past a server that has ended, or says that it cannot be run here.
-pub(crate) fn statement(place: &Place, settings: &Settings, file: &str, sql: &str) -> Option<()> {
+/// Runs a statement on the database of a stopped server. Returns `None` and reports a skipped test if Python
+/// is missing.
+pub(crate) fn statement(place: &TestStorage, settings: &Settings, file: &str, sql: &str) -> Option<()> {
     if place.is_postgres() {
         database::psql(settings.get("HAFT_DATABASE_URL"), sql);
         return Some(());
@@ -129,7 +133,7 @@ pub(crate) fn statement(place: &Place, settings: &Settings, file: &str, sql: &st
     python(&script, &[&place.directory.join(file)]).map(drop)
 }
 
-/// Waits until something is so.
+/// Waits until `is_so` returns true. Panics after `limit`.
 pub(crate) async fn within(limit: Duration, what: &str, is_so: impl AsyncFn() -> bool) {
     let start = Instant::now();
     while !is_so().await {
@@ -138,30 +142,30 @@ pub(crate) async fn within(limit: Duration, what: &str, is_so: impl AsyncFn() ->
     }
 }
 
-/// A tool that answers this.
+/// A mock tool that returns `data`.
 fn mock(name: &str, data: &Value) -> Value {
     json!({"name": name, "description": "d", "type": "mock", "config": {"answers": [{"data": data}]}})
 }
 
-async fn call(api: &Client, tool: &str) -> Reply {
+async fn call(api: &Client, tool: &str) -> TestResponse {
     api.post(&format!("/api/tools/{tool}/execute"), &json!({})).await
 }
 
-/// Tools whose making was answered with success, and the last version that was.
+/// Tools whose creation was acknowledged, with the last acknowledged version.
 type Acknowledged = Arc<Mutex<BTreeMap<String, u64>>>;
 
 const ROUNDS: usize = 5;
 const WRITERS: usize = 4;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_acknowledged_survives_a_kill_at_any_moment() {
-    // Knows whether a call brought the key of its own tool: both were written, or neither.
+async fn acknowledged_writes_survive_a_kill_at_any_moment() {
+    // Reports whether a call has the right key: a tool and its key are written together.
     let upstream = Upstream::start(|seen| {
         let name = seen.target.trim_start_matches('/');
         json_reply(200, &json!({"right": seen.header("x-api-key") == Some(key_of(name).as_str())}))
     })
     .await;
-    let place = Place::new();
+    let place = TestStorage::new();
     let settings = Settings::of(&place);
     let acknowledged = Acknowledged::default();
     for round in 0..ROUNDS {
@@ -175,7 +179,7 @@ async fn what_was_acknowledged_survives_a_kill_at_any_moment() {
         tokio::time::sleep(Duration::from_millis(50 + 2 * random)).await;
         server.kill().await;
         for writer in writers {
-            writer.await.expect("every answer was a success");
+            writer.await.expect("every response was a success");
         }
         let (server, api) = settings.start().await;
         check_all(&api, &acknowledged).await;
@@ -189,7 +193,7 @@ fn key_of(tool: &str) -> String {
     format!("the-key-of-{tool}")
 }
 
-/// Makes and changes tools until the server is gone.
+/// Creates and changes tools until the server is gone.
 async fn write(api: Client, url: String, prefix: String, acknowledged: Acknowledged) {
     for number in 0.. {
         let name = format!("{prefix}{number}");
@@ -208,7 +212,7 @@ async fn write(api: Client, url: String, prefix: String, acknowledged: Acknowled
     }
 }
 
-/// Everything acknowledged is there, and whatever is there is whole.
+/// Asserts that every acknowledged tool exists, and that every existing tool is complete.
 async fn check_all(api: &Client, acknowledged: &Acknowledged) {
     let mut there = BTreeMap::new();
     let mut path = "/api/tools?type=http&limit=200".to_owned();
@@ -224,9 +228,12 @@ async fn check_all(api: &Client, acknowledged: &Acknowledged) {
     }
     let acknowledged = acknowledged.lock().expect("not poisoned").clone();
     for (name, version) in acknowledged {
-        let kept = there.get(&name).copied().unwrap_or_default();
-        // What was under way when the end came may have been kept too.
-        assert!((version..=2).contains(&kept), "{name}: version {version} was acknowledged, {kept} is there");
+        let stored = there.get(&name).copied().unwrap_or_default();
+        // A write that was in progress at the kill may have been stored, too.
+        assert!(
+            (version..=2).contains(&stored),
+            "{name}: version {version} was acknowledged, {stored} is there"
+        );
     }
     for (name, version) in there {
         let read = api.get(&format!("/api/tools/{name}")).await;
@@ -246,8 +253,8 @@ async fn check_all(api: &Client, acknowledged: &Acknowledged) {
 }
 
 #[tokio::test]
-async fn a_second_server_on_one_directory_is_refused_by_its_name() {
-    let place = Place::new();
+async fn second_server_on_one_directory_is_refused_with_its_path() {
+    let place = TestStorage::new();
     if place.is_postgres() {
         return skipped("servers share a PostgreSQL");
     }
@@ -258,20 +265,20 @@ async fn a_second_server_on_one_directory_is_refused_by_its_name() {
     for command in [["serve", "--addr", "127.0.0.1:0"].as_slice(), &["admin", "reset"]] {
         let second = settings.haft(command, "").await;
         assert_eq!(second.code, 1, "{}", second.stderr);
-        let said = format!("the data directory {} is in use by another Haft", place.directory.display());
-        assert!(second.stderr.contains(&said), "{}", second.stderr);
+        let expected = format!("the data directory {} is in use by another Haft", place.directory.display());
+        assert!(second.stderr.contains(&expected), "{}", second.stderr);
     }
     assert_eq!(std::fs::read(place.directory.join("master.key")).expect("a key"), key);
-    assert_eq!(call(&api, "kept").await.status, 200, "the first goes on");
-    // The lock ends with who held it, however that ended.
+    assert_eq!(call(&api, "kept").await.status, 200, "the first server still works");
+    // The lock ends with the process that holds it, also after a kill.
     server.kill().await;
     let (_server, api) = settings.start().await;
     assert_eq!(call(&api, "kept").await.status, 200);
 }
 
 #[tokio::test]
-async fn a_newer_schema_is_refused_and_left_as_it_is() {
-    let place = Place::new();
+async fn newer_schema_is_refused_and_not_changed() {
+    let place = TestStorage::new();
     let settings = Settings::of(&place);
     let (server, api) = settings.start().await;
     assert_eq!(api.post("/api/tools", &mock("kept", &json!(1))).await.status, 201);
@@ -280,9 +287,9 @@ async fn a_newer_schema_is_refused_and_left_as_it_is() {
     let Some(()) = sql("INSERT INTO schema_version (version) VALUES (999)") else { return };
     let refused = settings.haft(&["serve", "--addr", "127.0.0.1:0"], "").await;
     assert_eq!(refused.code, 1, "{}", refused.stderr);
-    let said = "the database was made by a newer Haft: its schema has version 999";
-    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    let expected = "the database was made by a newer Haft: its schema has version 999";
+    assert!(refused.stderr.contains(expected), "{}", refused.stderr);
     sql("DELETE FROM schema_version WHERE version = 999");
     let (_server, api) = settings.start().await;
-    assert_eq!(call(&api, "kept").await.status, 200, "nothing was changed meanwhile");
+    assert_eq!(call(&api, "kept").await.status, 200, "the database is unchanged");
 }

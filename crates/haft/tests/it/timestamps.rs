@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::agents::{make, stranger};
 use crate::artifacts::upload;
 use crate::http_tools::start;
-use crate::tasks::{execute, mock, standing, taken};
+use crate::tasks::{accepted_task, execute, mock, wait_for_status};
 
 /// Events of every source of the stream.
 const EVENTS: [&str; 5] =
@@ -16,7 +16,7 @@ const EVENTS: [&str; 5] =
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
-/// Whether a text has a form in which `0` stands for any digit.
+/// Returns true if a text has a form in which `0` stands for any digit.
 fn fits(text: &str, form: &str) -> bool {
     let is_same = |(letter, wanted): (u8, u8)| match wanted {
         b'0' => letter.is_ascii_digit(),
@@ -25,12 +25,12 @@ fn fits(text: &str, form: &str) -> bool {
     text.len() == form.len() && text.bytes().zip(form.bytes()).all(is_same)
 }
 
-/// Whether a text is a timestamp in UTC with three fraction digits.
+/// Returns true if a text is a timestamp in UTC with three fraction digits.
 pub(crate) fn has_milliseconds(text: &str) -> bool {
     fits(text, "0000-00-00T00:00:00.000Z")
 }
 
-/// The milliseconds from one timestamp to a later one of the same day or the next.
+/// Returns the milliseconds from one timestamp to a later one of the same day or the next.
 pub(crate) fn milliseconds_between(from: &Value, to: &Value) -> u64 {
     let of_day = |at: &Value| {
         let text = at.as_str().expect("a timestamp");
@@ -41,7 +41,7 @@ pub(crate) fn milliseconds_between(from: &Value, to: &Value) -> u64 {
     (of_day(to) + DAY - of_day(from)) % DAY
 }
 
-/// All timestamps within a value, of any precision.
+/// Returns all timestamps within a value, of any precision.
 fn timestamps(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => {
@@ -57,7 +57,7 @@ fn timestamps(value: &Value) -> Vec<&str> {
 #[track_caller]
 fn check(what: &str, value: &Value) {
     let found = timestamps(value);
-    assert!(!found.is_empty(), "{what} shows no timestamp: {value}");
+    assert!(!found.is_empty(), "{what} has no timestamp: {value}");
     assert!(found.iter().all(|text| has_milliseconds(text)), "{what}: {found:?}");
 }
 
@@ -73,7 +73,7 @@ async fn check_post(api: &Client, path: &str, body: &Value) {
     check(path, &reply.body);
 }
 
-/// A conversation in which one tool was called.
+/// Creates a conversation in which one tool was called.
 async fn conversation(api: &Client) -> String {
     let script = json!([{"toolCalls": [{"name": "echo", "arguments": {}}]}, {"text": "Done."}]);
     let provider = json!({"name": "teller", "kind": "scripted", "script": script});
@@ -89,16 +89,17 @@ async fn conversation(api: &Client) -> String {
     events[0].data["conversationId"].as_str().expect("an id").to_owned()
 }
 
-/// A task that has ended, one that is due later, and one that waits for a person, whose id is returned.
+/// Creates a task that has ended, a delayed task, and a task that waits for an approval. Returns the id of
+/// the last.
 async fn tasks(api: &Client) -> String {
     make(api, "/api/tools", &mock("asks", json!({"policy": "ask"}))).await;
-    let ended = taken(&execute(api, "echo", json!({"options": {"mode": "async"}})).await);
-    standing(api, &ended, "succeeded").await;
-    let delayed = taken(&execute(api, "echo", json!({"options": {"delay": 600}})).await);
-    let asked = taken(&execute(api, "asks", json!({})).await);
-    standing(api, &asked, "waiting").await;
+    let ended = accepted_task(&execute(api, "echo", json!({"options": {"mode": "async"}})).await);
+    wait_for_status(api, &ended, "succeeded").await;
+    let delayed = accepted_task(&execute(api, "echo", json!({"options": {"delay": 600}})).await);
+    let asked = accepted_task(&execute(api, "asks", json!({})).await);
+    wait_for_status(api, &asked, "waiting").await;
     let approval = format!("/api/approvals/{asked}");
-    eventually("a person is asked", async || api.get(&approval).await.status == 200).await;
+    eventually("the approval is pending", async || api.get(&approval).await.status == 200).await;
     for id in [&ended, &delayed, &asked] {
         check_route(api, &format!("/api/tasks/{id}")).await;
     }
@@ -145,7 +146,7 @@ async fn routes_events_and_webhooks_show_three_fraction_digits() {
 
     let called = execute(&api, "echo", json!({})).await;
     let call = format!("/api/tool-calls/{}", called.data()["callId"].as_str().expect("an id"));
-    eventually("the call is on record", async || api.get(&call).await.status == 200).await;
+    eventually("the call is logged", async || api.get(&call).await.status == 200).await;
 
     let conversation = format!("/api/conversations/{conversation}");
     for path in [

@@ -1,9 +1,9 @@
-//! Calls on record as cURL commands, through the door: pasted into a shell, they send what the call sent.
+//! Logged calls as cURL commands: pasted into a shell, they send the request of the call.
 
 use std::process::Command;
 
 use axum::http::Method;
-use haft_testkit::{Client, Reply, Seen, Upstream, json_reply};
+use haft_testkit::{Client, RecordedRequest, TestResponse, Upstream, json_reply};
 use serde_json::{Value, json};
 
 use crate::agents::make;
@@ -12,14 +12,14 @@ use crate::tool_calls::{execute, mock, read};
 
 const SECRET: &str = "zeppelin/+'$(x)&=?";
 
-/// The command of a call that was just answered.
-async fn copied(api: &Client, call: &Reply) -> Reply {
+/// Returns the command of a call that has just ended.
+async fn copied(api: &Client, call: &TestResponse) -> TestResponse {
     let row = read(api, call).await;
     let path = format!("/api/tool-calls/{}/curl", row["id"].as_str().expect("an id"));
     api.get(&path).await
 }
 
-/// Runs a command in a shell that knows these variables, and gives what it prints.
+/// Runs a command in a shell with these variables, and returns its output.
 async fn paste(command: &str, variables: &[(&str, &str)]) -> String {
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).env_clear().env("PATH", std::env::var_os("PATH").expect("a path"));
@@ -30,8 +30,8 @@ async fn paste(command: &str, variables: &[(&str, &str)]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// What two senders of one request must have in common.
-fn told(seen: &Seen) -> Value {
+/// Returns the parts of a request that the call and the command must have in common.
+fn request_parts(seen: &RecordedRequest) -> Value {
     let header = |name: &str| seen.header(name).map(str::to_owned);
     json!({
         "method": seen.method, "target": seen.target, "body": seen.text(), "key": header("x-key"),
@@ -40,10 +40,10 @@ fn told(seen: &Seen) -> Value {
 }
 
 #[tokio::test]
-async fn a_pasted_command_sends_what_the_call_sent() {
+async fn pasted_command_sends_the_request_of_the_call() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({}))).await;
     let (_server, api) = start(&[]).await;
-    // Nobody has to look it up to copy a call.
+    // The secret is stored at the server; the command contains a variable instead of it.
     assert_eq!(api.put("/api/secrets/weather_key", &json!({"value": SECRET})).await.status, 200);
     let tool = json!({
         "name": "keyed", "description": "d", "method": "POST", "url": upstream.url("/k/{{city}}?u=[1]"),
@@ -55,7 +55,7 @@ async fn a_pasted_command_sends_what_the_call_sent() {
     let arguments = json!({"city": "a/b'c", "trace": "-v 'x' $y", "text": hostile, "n": 3});
     let called = execute(&api, "keyed", arguments).await;
     assert_eq!(called.status, 200, "{}", called.body);
-    let sent = told(&upstream.seen().pop().expect("a request"));
+    let sent = request_parts(&upstream.seen().pop().expect("a request"));
 
     let reply = copied(&api, &called).await;
     assert_eq!(reply.status, 200, "{}", reply.body);
@@ -65,10 +65,10 @@ async fn a_pasted_command_sends_what_the_call_sent() {
     let command = reply.data()["command"].as_str().expect("a command");
     assert!(command.contains(r#" -H 'X-Key: '"$WEATHER_KEY""#), "{command}");
     paste(command, &[("WEATHER_KEY", SECRET)]).await;
-    assert_eq!(told(&upstream.seen().pop().expect("a request")), sent, "{command}");
+    assert_eq!(request_parts(&upstream.seen().pop().expect("a request")), sent, "{command}");
     assert_eq!(upstream.seen().len(), 2);
 
-    // The importer takes it for a tool of the same request.
+    // The importer makes a tool with the same request from the command.
     let body = json!({"command": command, "name": "again", "dryRun": true});
     let imported = api.post("/api/tools/import/curl", &body).await;
     assert!(imported.status < 300, "{}", imported.body);
@@ -76,7 +76,7 @@ async fn a_pasted_command_sends_what_the_call_sent() {
 }
 
 #[tokio::test]
-async fn a_call_is_copied_in_the_version_that_it_was_made_with() {
+async fn call_is_copied_with_the_version_of_its_tool() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({}))).await;
     let (_server, api) = start(&[]).await;
     let tool = |path: &str| json!({"name": "moving", "description": "d", "url": upstream.url(path)});
@@ -94,7 +94,7 @@ async fn a_call_is_copied_in_the_version_that_it_was_made_with() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_copied_as_a_call_of_this_server() {
+async fn call_without_a_request_is_copied_as_a_call_of_this_server() {
     let (server, api) = start(&[]).await;
     let called = execute(&api, "calculator", json!({"expression": "6 * 7"})).await;
     let reply = copied(&api, &called).await;
@@ -107,12 +107,12 @@ async fn what_is_no_request_is_copied_as_a_call_of_this_server() {
     let answer: Value =
         serde_json::from_str(&paste(&expected, &[("HAFT_TOKEN", crate::TOKEN)]).await).expect("JSON");
     assert_eq!((&answer["code"], &answer["data"]["data"]), (&json!(200), &called.data()["data"]), "{answer}");
-    let said = |reply: &Reply| reply.data()["note"].as_str().expect("a note").to_owned();
-    assert!(said(&reply).is_ascii() && said(&reply).contains("HAFT_TOKEN"), "{}", reply.body);
+    let note = |reply: &TestResponse| reply.data()["note"].as_str().expect("a note").to_owned();
+    assert!(note(&reply).is_ascii() && note(&reply).contains("HAFT_TOKEN"), "{}", reply.body);
     let chinese = copied(&api.with("accept-language", "zh"), &called).await;
-    assert!(!said(&chinese).is_ascii(), "{}", chinese.body);
+    assert!(!note(&chinese).is_ascii(), "{}", chinese.body);
 
-    // By the name that it has now, wherever the operator says that people reach it.
+    // The command has the current name of the tool, and the public URL of the server.
     let public = [("HAFT_PUBLIC_URL", "https://haft.example/")];
     let (_server, api) = start(&public).await;
     let tool = mock(&api, "echo", json!([])).await;
@@ -126,7 +126,7 @@ async fn what_is_no_request_is_copied_as_a_call_of_this_server() {
 }
 
 #[tokio::test]
-async fn what_is_not_on_record_whole_cannot_be_copied() {
+async fn incompletely_logged_call_cannot_be_copied() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({}))).await;
     let (_server, api) = start(&[]).await;
     assert_eq!(api.put("/api/secrets/key", &json!({"value": SECRET})).await.status, 200);
@@ -138,8 +138,8 @@ async fn what_is_not_on_record_whole_cannot_be_copied() {
     make(&api, "/api/tools", &tool).await;
     for (arguments, status, kind, says) in [
         (json!({"q": "x".repeat(20_000)}), 409, "Conflict", "too long"),
-        (json!({"q": SECRET}), 409, "Conflict", "masked"),
-        (json!({"q": "ada@b.example"}), 409, "Conflict", "masked"),
+        (json!({"q": SECRET}), 409, "Conflict", "redacted"),
+        (json!({"q": "ada@b.example"}), 409, "Conflict", "redacted"),
         (json!({"q": {}}), 400, "Validation", "q: "),
         (json!({"q": "*** [redacted]"}), 200, "", "success"),
     ] {

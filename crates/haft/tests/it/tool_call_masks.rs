@@ -1,7 +1,8 @@
-//! What is on record holds no secret and nothing that a tool's author wants hidden, however the call ended.
+//! Redaction in the call log: no secret, and no value that the tool's author hides, whatever the outcome of
+//! the call.
 
 use axum::http::Method;
-use haft_testkit::{Client, Reply, Upstream, json_reply};
+use haft_testkit::{Client, TestResponse, Upstream, json_reply};
 use serde_json::{Value, json};
 
 use crate::agents::make;
@@ -18,12 +19,12 @@ async fn upstream() -> Upstream {
     .await
 }
 
-async fn keep_secret(api: &Client) {
+async fn set_secret(api: &Client) {
     assert_eq!(api.put("/api/secrets/key", &json!({"value": SECRET})).await.status, 200);
 }
 
-/// A tool that is given a secret of its own, and more fields.
-async fn keyed(api: &Client, upstream: &Upstream, name: &str, more: Value) -> String {
+/// Creates a tool that uses the secret, with additional fields. Returns its id.
+async fn make_keyed(api: &Client, upstream: &Upstream, name: &str, more: Value) -> String {
     let mut tool = json!({
         "name": name, "description": "d", "url": upstream.url("/ok"), "params": {"q": "{{q}}"},
         "headers": {"X-Key": "secret://key"}, "retryCount": 0,
@@ -35,8 +36,8 @@ async fn keyed(api: &Client, upstream: &Upstream, name: &str, more: Value) -> St
     make(api, "/api/tools", &tool).await["id"].as_str().expect("an id").to_owned()
 }
 
-/// The row of a call, which holds nothing of something, alone or in a list.
-async fn clean_row(api: &Client, call: &Reply, hidden: &str) -> Value {
+/// Returns the log entry of a call, after asserting that neither it nor the list contains `hidden`.
+async fn redacted_entry(api: &Client, call: &TestResponse, hidden: &str) -> Value {
     let row = read(api, call).await;
     assert!(!row.to_string().contains(hidden), "{row:#}");
     let list = api.get("/api/tool-calls?limit=200").await;
@@ -45,75 +46,75 @@ async fn clean_row(api: &Client, call: &Reply, hidden: &str) -> Value {
 }
 
 #[tokio::test]
-async fn secrets_are_masked_however_a_call_ends() {
+async fn secrets_are_redacted_whatever_the_outcome_of_a_call() {
     let (upstream, (_server, api)) = (upstream().await, start(&[]).await);
-    keep_secret(&api).await;
+    set_secret(&api).await;
     let echo = json!({"q": format!("my {SECRET}")});
     let masked = json!({"q": "my ***"});
 
-    // Refused before the tool has ever been called, and so before anybody needed the secret.
-    keyed(&api, &upstream, "refused", json!({})).await;
+    // Refused before the first call of the tool, when the secret has not been read yet.
+    make_keyed(&api, &upstream, "refused", json!({})).await;
     let wrong = json!({"q": format!("my {SECRET}"), "n": format!("{SECRET}0")});
     let refused = execute(&api, "refused", wrong).await;
     assert_eq!((refused.status, refused.kind()), (400, "Validation"), "{}", refused.body);
-    let row = clean_row(&api, &refused, "zeppelin").await;
+    let row = redacted_entry(&api, &refused, "zeppelin").await;
     assert_eq!((&row["arguments"]["q"], &row["notReplayable"]), (&masked["q"], &json!("masked")), "{row}");
-    assert!(row["error"]["message"].as_str().is_some_and(|said| said.contains("n: ")), "{row}");
+    assert!(row["error"]["message"].as_str().is_some_and(|message| message.contains("n: ")), "{row}");
 
-    keyed(&api, &upstream, "worked", json!({"cacheTtl": 600})).await;
+    make_keyed(&api, &upstream, "worked", json!({"cacheTtl": 600})).await;
     for is_cached in [false, true] {
         let called = execute(&api, "worked", echo.clone()).await;
         assert_eq!(called.data()["cached"], json!(is_cached), "{}", called.body);
-        let row = clean_row(&api, &called, "zeppelin").await;
+        let row = redacted_entry(&api, &called, "zeppelin").await;
         assert_eq!((&row["arguments"], &row["cached"]), (&masked, &json!(is_cached)), "{row}");
         assert_eq!(row["result"]["key"], "***");
     }
 
-    keyed(&api, &upstream, "failed", json!({"url": upstream.url("/fail")})).await;
+    make_keyed(&api, &upstream, "failed", json!({"url": upstream.url("/fail")})).await;
     let failed = execute(&api, "failed", echo.clone()).await;
     assert_eq!((failed.status, failed.kind()), (400, "Validation"), "{}", failed.body);
-    let row = clean_row(&api, &failed, "zeppelin").await;
+    let row = redacted_entry(&api, &failed, "zeppelin").await;
     assert!(row["error"]["details"]["body"].as_str().is_some_and(|body| body.contains("***")), "{row}");
 
     let limit = json!({"rateLimit": {"perMinute": 1, "burst": 1}});
-    keyed(&api, &upstream, "limited", limit).await;
+    make_keyed(&api, &upstream, "limited", limit).await;
     execute(&api, "limited", json!({})).await;
     let limited = execute(&api, "limited", echo.clone()).await;
     assert_eq!(limited.status, 429, "{}", limited.body);
-    assert_eq!(clean_row(&api, &limited, "zeppelin").await["arguments"], masked);
+    assert_eq!(redacted_entry(&api, &limited, "zeppelin").await["arguments"], masked);
 
-    let id = keyed(&api, &upstream, "off", json!({})).await;
+    let id = make_keyed(&api, &upstream, "off", json!({})).await;
     let path = format!("/api/tools/{id}");
     assert_eq!(api.send_json(Method::PATCH, &path, &json!({"isActive": false})).await.status, 200);
     let off = execute(&api, "off", echo.clone()).await;
     assert_eq!(off.kind(), "ToolDisabled", "{}", off.body);
-    assert_eq!(clean_row(&api, &off, "zeppelin").await["arguments"], masked);
+    assert_eq!(redacted_entry(&api, &off, "zeppelin").await["arguments"], masked);
 }
 
 #[tokio::test]
-async fn what_is_cut_holds_no_half_of_a_secret() {
+async fn cut_values_contain_no_part_of_a_secret() {
     let (upstream, (_server, api)) = (upstream().await, start(&[]).await);
-    keep_secret(&api).await;
-    keyed(&api, &upstream, "long", json!({"method": "POST", "params": {"q": "{{q}}"}})).await;
+    set_secret(&api).await;
+    make_keyed(&api, &upstream, "long", json!({"method": "POST", "params": {"q": "{{q}}"}})).await;
     for before in [16_350, 16_365, 16_370] {
         let called = execute(&api, "long", json!({"q": format!("{}{SECRET}", "x".repeat(before))})).await;
-        let row = clean_row(&api, &called, "zepp").await;
+        let row = redacted_entry(&api, &called, "zepp").await;
         assert_eq!(row["replayable"], json!(false), "{before}");
     }
-    // Of what a message quotes only the beginning stands there, and that may be half of one.
+    // A message quotes only the beginning of a value, which may end inside a secret.
     for before in [60, 70] {
         let wrong = json!({"n": format!("{}{SECRET}", "x".repeat(before))});
         let refused = execute(&api, "long", wrong).await;
         assert_eq!(refused.kind(), "Validation", "{}", refused.body);
-        clean_row(&api, &refused, "zepp").await;
+        redacted_entry(&api, &refused, "zepp").await;
     }
 }
 
 #[tokio::test]
-async fn what_looks_masked_and_is_not_can_be_made_again() {
+async fn arguments_that_only_look_redacted_can_be_replayed() {
     let (upstream, (_server, api)) = (upstream().await, start(&[]).await);
-    keep_secret(&api).await;
-    keyed(&api, &upstream, "worked", json!({})).await;
+    set_secret(&api).await;
+    make_keyed(&api, &upstream, "worked", json!({})).await;
     let arguments = json!({"q": "*** bold *** and [redacted]"});
     let row = read(&api, &execute(&api, "worked", arguments.clone()).await).await;
     assert_eq!((&row["arguments"], &row["replayable"]), (&arguments, &json!(true)), "{row}");
@@ -122,7 +123,7 @@ async fn what_looks_masked_and_is_not_can_be_made_again() {
 }
 
 #[tokio::test]
-async fn rules_of_the_author_hold_for_what_a_call_was_given_too() {
+async fn redaction_rules_of_a_tool_apply_to_arguments_too() {
     let (upstream, (_server, api)) = (upstream().await, start(&[]).await);
     let tool = json!({
         "name": "people", "description": "d", "url": upstream.url("/ok"), "method": "POST",
@@ -138,17 +139,17 @@ async fn rules_of_the_author_hold_for_what_a_call_was_given_too() {
     assert_eq!(called.status, 200, "{}", called.body);
     let seen = upstream.seen().pop().expect("a request");
     assert!(seen.text().contains("Zeppelin"), "the upstream gets all of it: {}", seen.text());
-    let row = clean_row(&api, &called, "eppelin").await;
+    let row = redacted_entry(&api, &called, "eppelin").await;
     let hidden = json!({"user": {"name": "[redacted]", "mail": "[redacted]", "n": 1}});
     assert_eq!((&row["arguments"], &row["notReplayable"]), (&hidden, &json!("masked")), "{row}");
 
-    // Who sent it may read it in the answer; on record it is hidden, where it is quoted too.
+    // The caller may read the value in the response. In the log it is hidden, also where a message quotes it.
     let wrong = json!({"mail": "zeppelin@b.example is no mail", "age": "zeppelin@b.example"});
     let refused = execute(&api, "people", wrong).await;
     assert!(refused.message().contains("zeppelin@b.example"), "{}", refused.message());
-    let row = clean_row(&api, &refused, "zeppelin").await;
+    let row = redacted_entry(&api, &refused, "zeppelin").await;
     assert_eq!(row["arguments"]["age"], "[redacted]", "{row}");
-    assert!(row["error"]["message"].as_str().is_some_and(|said| said.contains("age: … is")), "{row}");
+    assert!(row["error"]["message"].as_str().is_some_and(|message| message.contains("age: … is")), "{row}");
     let replay = format!("/api/tool-calls/{}/replay", row["id"].as_str().expect("an id"));
     assert_eq!(api.post(&replay, &json!({})).await.status, 409);
 }

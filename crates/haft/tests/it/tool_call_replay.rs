@@ -1,7 +1,8 @@
-//! The rules by which a call on record is made again: really made, by whoever asks, for whom it was made before.
+//! Replays of logged calls: real calls with the secrets of their caller, for the agent and conversation of
+//! the logged call.
 
 use axum::http::Method;
-use haft_testkit::{Client, HaftProcess, Reply, Upstream, json_reply};
+use haft_testkit::{Client, HaftProcess, TestResponse, Upstream, json_reply};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -9,13 +10,13 @@ use crate::agents::make;
 use crate::http_tools::start;
 use crate::tool_calls::{execute, mock, read};
 
-async fn replay(api: &Client, call: &Reply, body: Value) -> Reply {
+async fn replay(api: &Client, call: &TestResponse, body: Value) -> TestResponse {
     let row = read(api, call).await;
     api.post(&format!("/api/tool-calls/{}/replay", row["id"].as_str().expect("an id")), &body).await
 }
 
 #[tokio::test]
-async fn a_replay_is_for_the_agent_and_the_conversation_of_the_call() {
+async fn replay_has_the_agent_and_the_conversation_of_the_call() {
     let (_server, api) = start(&[]).await;
     let properties =
         json!({"n": {"type": "integer"}, "unit": {"type": "string"}, "city": {"type": "string"}});
@@ -38,7 +39,7 @@ async fn a_replay_is_for_the_agent_and_the_conversation_of_the_call() {
     let row = read(&api, &again).await;
     assert_eq!((&row["agentId"], &row["conversationId"]), (&agent, &conversation), "{row}");
     assert_eq!(row["replayOf"], called.data()["callId"], "{row}");
-    // What the agent does not leave to the model is not left to a replay.
+    // A value that is fixed by the agent cannot be changed in a replay.
     let other = replay(&api, &called, json!({"arguments": {"city": "Rome"}})).await;
     assert_eq!(other.data()["data"], json!({"city": "Oslo", "unit": "metric"}), "{}", other.body);
     let path = format!("/api/agents/{}", agent.as_str().expect("an id"));
@@ -61,21 +62,21 @@ async fn a_replay_needs_no_body() {
     }
     let other = send(&typed, "{\"arguments\": {\"some_name\": 2}}").await;
     assert_eq!(other.data()["data"], json!({"some_name": 2}), "{}", other.body);
-    for (client, body, status, said) in [
+    for (client, body, status, expected) in [
         (&api, "{}", 415, "Content-Type: application/json"),
         (&typed, "{", 400, "not valid JSON"),
         (&typed, "\"zeppelin\"", 400, "The body must be a JSON object."),
-        (&typed, "{\"argument\": {}}", 400, "argument: is not known here"),
+        (&typed, "{\"argument\": {}}", 400, "argument: is unknown"),
     ] {
         let refused = send(client, body).await;
         assert_eq!(refused.status, status, "{body}: {}", refused.body);
-        assert!(refused.message().contains(said), "{body}: {}", refused.message());
+        assert!(refused.message().contains(expected), "{body}: {}", refused.message());
         assert!(!refused.body.to_string().contains("zeppelin"), "it is not quoted: {}", refused.body);
     }
 }
 
 #[tokio::test]
-async fn a_replay_is_never_answered_from_the_cache() {
+async fn replay_is_never_served_from_the_cache() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({}))).await;
     let (_server, api) = start(&[]).await;
     let tool = json!({"name": "kept", "description": "d", "url": upstream.url("/"), "cacheTtl": 600});
@@ -92,7 +93,7 @@ async fn a_replay_is_never_answered_from_the_cache() {
 }
 
 #[tokio::test]
-async fn a_replay_is_a_call_of_its_own_to_the_upstream() {
+async fn replay_is_a_separate_call_to_the_upstream() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({}))).await;
     let (_server, api) = start(&[]).await;
     let tool = json!({"name": "order", "description": "d", "method": "POST", "url": upstream.url("/")});
@@ -111,7 +112,7 @@ async fn a_replay_is_a_call_of_its_own_to_the_upstream() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_off_gone_or_another_one_is_not_called() {
+async fn disabled_deleted_or_replaced_tool_is_not_called() {
     let (_server, api) = start(&[]).await;
     let tool = mock(&api, "echo", json!([])).await;
     let called = execute(&api, "echo", json!({"n": 1})).await;
@@ -125,12 +126,12 @@ async fn a_tool_that_is_off_gone_or_another_one_is_not_called() {
     assert_eq!(api.delete(&path).await.status, 200);
     let gone = replay(&api, &called, json!({})).await;
     assert_eq!((gone.status, gone.kind()), (404, "NotFound"), "{}", gone.body);
-    // Whoever takes the name of a tool does not take its calls.
+    // A new tool with the same name does not inherit the calls of the old one.
     mock(&api, "echo", json!([{"data": "another"}])).await;
     let other = replay(&api, &called, json!({})).await;
     assert_eq!((other.status, other.kind()), (404, "NotFound"), "{}", other.body);
-    assert!(other.message().contains("echo now is another"), "{}", other.message());
-    // Who named no tool that was there meant the name.
+    assert!(other.message().contains("echo is now another tool"), "{}", other.message());
+    // A call that named no existing tool is replayed by this name.
     let early = execute(&api, "later", json!({"n": 2})).await;
     assert_eq!(early.status, 404);
     mock(&api, "later", json!([])).await;
@@ -138,7 +139,7 @@ async fn a_tool_that_is_off_gone_or_another_one_is_not_called() {
     assert_eq!((works.status, &works.data()["data"]), (200, &json!({"n": 2})), "{}", works.body);
 }
 
-/// A member of a space, by a token for it.
+/// Creates a member of a space. Returns a client with a token for the space.
 async fn member(server: &HaftProcess, admin: &Client, space: &str, name: &str) -> Client {
     let user = json!({"name": name, "password": "correct horse battery"});
     make(admin, "/api/users", &user).await;
@@ -153,7 +154,7 @@ async fn member(server: &HaftProcess, admin: &Client, space: &str, name: &str) -
 }
 
 #[tokio::test]
-async fn a_replay_uses_the_secrets_of_whoever_asks_for_it() {
+async fn replay_uses_the_secrets_of_its_caller() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({}))).await;
     let (server, admin) = start(&[]).await;
     let space = make(&admin, "/api/spaces", &json!({"name": "team"})).await;
@@ -162,8 +163,8 @@ async fn a_replay_uses_the_secrets_of_whoever_asks_for_it() {
     let ada = Client::new(&server.url, token["token"].as_str().expect("a token"));
     let bob = member(&server, &admin, space, "bob").await;
     for (client, value) in [(&ada, "key-of-ada"), (&bob, "key-of-bob")] {
-        let kept = client.put("/api/secrets/key?owner=me", &json!({"value": value})).await;
-        assert_eq!(kept.status, 200, "{}", kept.body);
+        let stored = client.put("/api/secrets/key?owner=me", &json!({"value": value})).await;
+        assert_eq!(stored.status, 200, "{}", stored.body);
     }
     let tool = json!({
         "name": "own", "description": "d", "url": upstream.url("/"), "headers": {"X-Own": "secret://me/key"},

@@ -1,15 +1,15 @@
-//! The call log through the doors of the binary: a row for each call, filters, and making a call again.
+//! The call log over REST: an entry for each call, filters, and replays.
 
 use std::time::Duration;
 
 use axum::http::Method;
-use haft_testkit::{Client, Place, Reply, Upstream, json_reply};
+use haft_testkit::{Client, TestResponse, TestStorage, Upstream, json_reply};
 use serde_json::{Value, json};
 
 use crate::agents::{make, scoped, stranger};
 use crate::http_tools::start;
 
-/// A tool that answers what it is told, or its arguments.
+/// Creates a mock tool with the given results. Without results, it returns its arguments.
 pub(crate) async fn mock(api: &Client, name: &str, answers: Value) -> Value {
     let tool = json!({
         "name": name, "description": "A mock.", "type": "mock", "inputSchema": {"type": "object"},
@@ -18,12 +18,12 @@ pub(crate) async fn mock(api: &Client, name: &str, answers: Value) -> Value {
     make(api, "/api/tools", &tool).await
 }
 
-pub(crate) async fn execute(api: &Client, tool: &str, arguments: Value) -> Reply {
+pub(crate) async fn execute(api: &Client, tool: &str, arguments: Value) -> TestResponse {
     api.post(&format!("/api/tools/{tool}/execute"), &json!({"arguments": arguments})).await
 }
 
-/// The calls on record, once there are so many; rows are written a moment after the answer.
-pub(crate) async fn on_record(api: &Client, query: &str, count: usize) -> Vec<Value> {
+/// Waits until `count` calls are logged, and returns them. Entries are written shortly after the response.
+pub(crate) async fn wait_for_logged_calls(api: &Client, query: &str, count: usize) -> Vec<Value> {
     for _ in 0..250 {
         let reply = api.get(&format!("/api/tool-calls?limit=200{query}")).await;
         assert_eq!(reply.status, 200, "{query}: {}", reply.body);
@@ -34,11 +34,11 @@ pub(crate) async fn on_record(api: &Client, query: &str, count: usize) -> Vec<Va
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{query}: never {count} calls on record");
+    panic!("{query}: there were never {count} logged calls");
 }
 
-/// The row of a call, once it is there.
-pub(crate) async fn read(api: &Client, reply: &Reply) -> Value {
+/// Waits for the log entry of a call, and returns it.
+pub(crate) async fn read(api: &Client, reply: &TestResponse) -> Value {
     let id = reply.data()["callId"].as_str().expect("a call id").to_owned();
     for _ in 0..250 {
         let read = api.get(&format!("/api/tool-calls/{id}")).await;
@@ -47,11 +47,11 @@ pub(crate) async fn read(api: &Client, reply: &Reply) -> Value {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{id} never came on record");
+    panic!("{id} was never logged");
 }
 
 #[tokio::test]
-async fn each_outcome_leaves_one_row() {
+async fn each_outcome_leaves_one_log_entry() {
     let (_server, api) = start(&[]).await;
     let broken = json!([{"error": {"kind": "Execution", "message": "it broke"}}]);
     mock(&api, "broken", broken).await;
@@ -98,24 +98,24 @@ async fn each_outcome_leaves_one_row() {
     assert_eq!((&row["error"]["kind"], &row["attempts"]), (&json!("Timeout"), &json!(2)), "{row}");
     assert_eq!(row["toolId"], slow["id"]);
 
-    // Who goes away cancels the call.
+    // A client that disconnects cancels its call.
     let left = execute(&api, "slow", json!({"left": true}));
     assert!(tokio::time::timeout(Duration::from_millis(300), left).await.is_err());
-    let cancelled = on_record(&api, "&status=cancelled", 1).await;
+    let cancelled = wait_for_logged_calls(&api, "&status=cancelled", 1).await;
     assert_eq!(cancelled[0]["error"]["kind"], "Cancelled");
     // A dry run calls nothing.
     let dry = json!({"arguments": {}, "options": {"dryRun": true}});
     api.post("/api/tools/broken/execute", &dry).await;
-    on_record(&api, "", 6).await;
-    // The words of errors are English whoever asks.
+    wait_for_logged_calls(&api, "", 6).await;
+    // Logged error messages are English, whatever the language of the caller.
     let chinese = execute(&api.with("accept-language", "zh"), "calculator", json!({})).await;
     let row = read(&api, &chinese).await;
     assert!(row["error"]["message"].as_str().is_some_and(str::is_ascii), "{row}");
 }
 
 #[tokio::test]
-async fn rows_outlive_the_server_and_a_clean_stop_loses_none() {
-    let place = Place::new();
+async fn log_entries_outlive_the_server_and_a_clean_stop_loses_none() {
+    let place = TestStorage::new();
     let variables = place.variables();
     let directory: Vec<(&str, &str)> =
         variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -126,7 +126,7 @@ async fn rows_outlive_the_server_and_a_clean_stop_loses_none() {
     server.terminate();
     assert_eq!(server.ended().await, Some(0));
     let (_server, api) = start(&directory).await;
-    on_record(&api, "", 50).await;
+    wait_for_logged_calls(&api, "", 50).await;
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn calls_are_found_by_every_filter() {
     let body = json!({"arguments": {"expression": "3"}, "options": {"agentId": agent}});
     let for_agent = api.post("/api/tools/calculator/execute", &body).await;
     assert_eq!(for_agent.status, 200, "{}", for_agent.body);
-    on_record(&api, "", 4).await;
+    wait_for_logged_calls(&api, "", 4).await;
     for (query, count) in [
         ("&tool=calculator".to_owned(), 3),
         (format!("&tool={tool}"), 1),
@@ -169,7 +169,7 @@ async fn calls_are_found_by_every_filter() {
         ("&text=calc".to_owned(), 0),
         ("&tool=calculator&source=cli&status=success".to_owned(), 1),
     ] {
-        on_record(&api, &query, count).await;
+        wait_for_logged_calls(&api, &query, count).await;
     }
     let mut seen = Vec::new();
     let mut cursor = String::new();
@@ -200,23 +200,23 @@ async fn calls_are_found_by_every_filter() {
 }
 
 #[tokio::test]
-async fn calls_are_for_their_space_and_for_those_who_may() {
+async fn calls_belong_to_a_space_and_replays_need_permission() {
     let (server, api) = start(&[]).await;
     let reply = execute(&api, "calculator", json!({"expression": "1"})).await;
     read(&api, &reply).await;
     let id = reply.data()["callId"].as_str().expect("an id");
     let bob = stranger(&server, &api).await;
-    on_record(&bob, "", 0).await;
-    let nobody = "0190b5a0-0000-7000-8000-000000000000";
+    wait_for_logged_calls(&bob, "", 0).await;
+    let missing_id = "0190b5a0-0000-7000-8000-000000000000";
     for (method, end) in [(Method::GET, ""), (Method::POST, "/replay")] {
         let ask = async |id: &str| {
             bob.send_json(method.clone(), &format!("/api/tool-calls/{id}{end}"), &json!({})).await
         };
-        let (foreign, missing) = (ask(id).await, ask(nobody).await);
+        let (foreign, missing) = (ask(id).await, ask(missing_id).await);
         assert_eq!((foreign.status, missing.status), (404, 404), "{end}: {}", foreign.body);
-        assert_eq!(foreign.message().replace(id, "ID"), missing.message().replace(nobody, "ID"));
+        assert_eq!(foreign.message().replace(id, "ID"), missing.message().replace(missing_id, "ID"));
     }
-    on_record(&bob, "", 0).await;
+    wait_for_logged_calls(&bob, "", 0).await;
     let replay = format!("/api/tool-calls/{id}/replay");
     let reader = scoped(&server, &api, "read").await;
     assert_eq!(reader.get(&format!("/api/tool-calls/{id}")).await.status, 200);
@@ -225,12 +225,12 @@ async fn calls_are_for_their_space_and_for_those_who_may() {
 }
 
 #[tokio::test]
-async fn a_call_is_made_again_with_what_it_was_given() {
+async fn replay_has_the_arguments_of_the_call() {
     let (_server, api) = start(&[]).await;
     let tool = mock(&api, "echo", json!([])).await;
     let first = execute(&api, "echo", json!({"city": "Oslo"})).await;
     let first_id = read(&api, &first).await["callId"].as_str().expect("an id").to_owned();
-    // By its id, whatever it is called now, in its current version.
+    // The tool is found by its id, whatever its current name, and called in its current version.
     let renamed = json!({"name": "parrot"});
     let path = format!("/api/tools/{}", tool["id"].as_str().expect("an id"));
     assert_eq!(api.send_json(Method::PATCH, &path, &renamed).await.status, 200);
@@ -241,12 +241,12 @@ async fn a_call_is_made_again_with_what_it_was_given() {
     assert_eq!((&row["replayOf"], &row["toolVersion"]), (&json!(first_id), &json!(2)), "{row}");
     assert_ne!(row["callId"], json!(first_id));
     let other = api.post(&replay(&first_id), &json!({"arguments": {"snake_case": 1}})).await;
-    assert_eq!(other.data()["data"], json!({"snake_case": 1}), "names of arguments are the tool's own");
+    assert_eq!(other.data()["data"], json!({"snake_case": 1}), "argument names are not converted");
     for wrong in [json!([]), json!({"argument": {}}), json!({"arguments": {}, "tool": "x"})] {
         assert_eq!(api.post(&replay(&first_id), &wrong).await.status, 400, "{wrong}");
     }
 
-    // What was cut cannot be sent again as it was.
+    // Arguments that were cut cannot be replayed.
     let long = execute(&api, "parrot", json!({"text": "x".repeat(20_000)})).await;
     let row = read(&api, &long).await;
     assert_eq!(
@@ -262,7 +262,7 @@ async fn a_call_is_made_again_with_what_it_was_given() {
     assert!(refused.message().contains("too long"), "{}", refused.message());
     assert_eq!(api.post(&replay(long_id), &json!({"arguments": {}})).await.status, 200);
 
-    // A tool that is gone is not found, and that is on record too.
+    // A deleted tool is not found, and this is logged, too.
     assert_eq!(api.delete(&path).await.status, 200);
     let gone = api.post(&replay(&first_id), &json!({})).await;
     assert_eq!((gone.status, gone.kind()), (404, "NotFound"), "{}", gone.body);
@@ -270,7 +270,7 @@ async fn a_call_is_made_again_with_what_it_was_given() {
 }
 
 #[tokio::test]
-async fn secrets_are_masked_on_record_and_not_sent_again() {
+async fn secrets_are_redacted_in_the_log_and_not_replayed() {
     let upstream =
         Upstream::start(|seen| json_reply(200, &json!({"key": seen.header("x-key"), "target": seen.target})))
             .await;
@@ -292,7 +292,7 @@ async fn secrets_are_masked_on_record_and_not_sent_again() {
     let replay = format!("/api/tool-calls/{}/replay", row["callId"].as_str().expect("an id"));
     let refused = api.post(&replay, &json!({})).await;
     assert_eq!((refused.status, refused.kind()), (409, "Conflict"), "{}", refused.body);
-    assert!(refused.message().contains("masked"), "{}", refused.message());
+    assert!(refused.message().contains("redacted"), "{}", refused.message());
     let calls = upstream.seen().len();
     assert_eq!(api.post(&replay, &json!({"arguments": {"q": "harmless"}})).await.status, 200);
     assert_eq!(upstream.seen().len(), calls + 1);

@@ -1,9 +1,10 @@
-//! Traces over OTLP, as a collector sees them: spans of calls, their parents, and what is never in them.
+//! Traces over OTLP as a collector receives them: spans of calls, their parents, and values that are never
+//! sent.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use haft_testkit::{Client, Upstream, eventually, json_reply, reply, run};
+use haft_testkit::{Client, Upstream, eventually, http_response, json_reply, run};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
@@ -22,9 +23,9 @@ const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN: &str = "00f067aa0ba902b7";
 
-/// A collector that takes everything.
+/// Starts a collector that accepts everything.
 async fn collector() -> Upstream {
-    Upstream::start(|_| reply(200, &[("content-type", "application/x-protobuf")], "")).await
+    Upstream::start(|_| http_response(200, &[("content-type", "application/x-protobuf")], "")).await
 }
 
 fn batches(collector: &Upstream) -> Vec<ExportTraceServiceRequest> {
@@ -32,13 +33,13 @@ fn batches(collector: &Upstream) -> Vec<ExportTraceServiceRequest> {
     collector.seen().iter().map(|seen| read(&seen.body)).collect()
 }
 
-/// All spans so far, in the order of their calls.
+/// Returns all spans so far, in the order of their calls.
 fn spans(collector: &Upstream) -> Vec<Span> {
     let resources = batches(collector).into_iter().flat_map(|batch| batch.resource_spans);
     resources.flat_map(|resource| resource.scope_spans).flat_map(|scope| scope.spans).collect()
 }
 
-/// All spans, once there are so many.
+/// Waits until `count` spans are sent, and returns them.
 async fn spans_of(collector: &Upstream, count: usize) -> Vec<Span> {
     eventually("the spans are sent", async || spans(collector).len() >= count).await;
     let spans = spans(collector);
@@ -69,9 +70,9 @@ async fn execute(api: &Client, tool: &str, body: Value) -> Value {
     api.post(&format!("/api/tools/{tool}/execute"), &body).await.data().clone()
 }
 
-/// A tool that fails in these words.
-async fn broken(api: &Client, words: &str) {
-    let answers = json!([{"error": {"kind": "Execution", "message": words}}]);
+/// Creates a tool that fails with a message.
+async fn broken(api: &Client, message: &str) {
+    let answers = json!([{"error": {"kind": "Execution", "message": message}}]);
     let tool = json!({
         "name": "broken", "description": "A mock.", "type": "mock", "retryCount": 0,
         "inputSchema": {"type": "object"}, "config": {"answers": answers},
@@ -80,7 +81,7 @@ async fn broken(api: &Client, words: &str) {
 }
 
 #[tokio::test]
-async fn a_call_is_a_span_of_its_callers_trace() {
+async fn call_is_a_span_in_the_trace_of_its_caller() {
     let collector = collector().await;
     let (_server, api) = start(&[
         (ENDPOINT, &collector.url("/")),
@@ -157,7 +158,7 @@ async fn each_outcome_is_one_span_and_counted() {
         execute(&api, tool, json!({"arguments": arguments})).await;
     }
     let spans = spans_of(&collector, 4).await;
-    let told = |span: &Span, name: &str| named(&span.attributes).get(name).cloned().unwrap_or_default();
+    let attribute = |span: &Span, name: &str| named(&span.attributes).get(name).cloned().unwrap_or_default();
     let expected = [
         ("weather", json!("extension"), None),
         ("calculator", json!("function"), Some(("Validation", "invalidInputs"))),
@@ -166,11 +167,11 @@ async fn each_outcome_is_one_span_and_counted() {
     ];
     for (span, (name, kind_of_tool, error)) in spans.iter().zip(expected) {
         assert_eq!(span.name, format!("execute_tool {name}"));
-        let of_tool = (told(span, "gen_ai.tool.name"), told(span, "gen_ai.tool.type"));
+        let of_tool = (attribute(span, "gen_ai.tool.name"), attribute(span, "gen_ai.tool.type"));
         assert_eq!(of_tool, (json!(name), kind_of_tool));
-        // Kind and message, but never the words: they may quote what the call was given.
+        // The kind and the message id, but never the message: it may quote arguments.
         let (kind, id) = error.unzip();
-        let of_error = (told(span, "error.type"), told(span, "haft.error.id"));
+        let of_error = (attribute(span, "error.type"), attribute(span, "haft.error.id"));
         assert_eq!(of_error, (json!(kind), json!(id)), "{name}");
         let expected = kind.map_or((StatusCode::Unset, ""), |kind| (StatusCode::Error, kind));
         assert_eq!(status(span), expected, "{name}");
@@ -183,7 +184,7 @@ async fn each_outcome_is_one_span_and_counted() {
 }
 
 #[tokio::test]
-async fn a_trace_that_is_not_kept_gets_no_span_and_a_bad_header_no_parent() {
+async fn unsampled_trace_gets_no_span_and_a_malformed_header_no_parent() {
     let collector = collector().await;
     let (_server, api) = start(&[(ENDPOINT, &collector.url(""))]).await;
     let sum = json!({"arguments": {"expression": "1"}});
@@ -202,17 +203,17 @@ async fn a_trace_that_is_not_kept_gets_no_span_and_a_bad_header_no_parent() {
 }
 
 #[tokio::test]
-async fn a_stop_sends_what_is_waiting_and_nothing_that_was_said() {
+async fn stop_sends_queued_spans_without_arguments_or_results() {
     let collector = collector().await;
     let endpoint = collector.url("/elsewhere");
     let (server, api) =
         start(&[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &endpoint), ("HAFT_SECRET_KEY", "canary-secret")])
             .await;
-    // It says all it heard, as an answer and as an error.
+    // Returns everything it received, in results and in errors.
     let upstream = Upstream::start(|seen| {
         let status = if seen.target.contains("fail") { 400 } else { 200 };
-        let heard = format!("{} {:?} {}", seen.target, seen.headers, seen.text());
-        json_reply(status, &json!({"heard": heard, "canary-result": 1}))
+        let received = format!("{} {:?} {}", seen.target, seen.headers, seen.text());
+        json_reply(status, &json!({"heard": received, "canary-result": 1}))
     })
     .await;
     let tool = json!({
@@ -242,8 +243,8 @@ async fn a_stop_sends_what_is_waiting_and_nothing_that_was_said() {
 }
 
 #[tokio::test]
-async fn a_collector_that_is_away_is_in_nobodys_way() {
-    // Nobody listens there.
+async fn unreachable_collector_does_not_affect_calls() {
+    // No server listens at this port.
     let (server, api) = start(&[(ENDPOINT, "http://127.0.0.1:1")]).await;
     let sum = json!({"arguments": {"expression": "1"}});
     for _ in 0..20 {
@@ -259,7 +260,7 @@ async fn a_collector_that_is_away_is_in_nobodys_way() {
 }
 
 #[tokio::test]
-async fn a_collector_that_never_answers_does_not_hold_up_a_stop() {
+async fn collector_that_never_responds_does_not_delay_a_stop() {
     let stuck = Upstream::raw(|stream| async move {
         std::future::pending::<()>().await;
         drop(stream);
@@ -268,7 +269,7 @@ async fn a_collector_that_never_answers_does_not_hold_up_a_stop() {
     let (server, api) = start(&[(ENDPOINT, &stuck.url(""))]).await;
     let sum = json!({"arguments": {"expression": "1"}});
     assert_eq!(execute(&api, "calculator", sum.clone()).await["success"], true);
-    eventually("the collector is asked", async || stuck.connections() > 0).await;
+    eventually("the collector is connected", async || stuck.connections() > 0).await;
     assert_eq!(execute(&api, "calculator", sum).await["success"], true);
     let asked = Instant::now();
     server.terminate();
@@ -277,7 +278,7 @@ async fn a_collector_that_never_answers_does_not_hold_up_a_stop() {
 }
 
 #[tokio::test]
-async fn nothing_is_sent_when_it_is_switched_off() {
+async fn nothing_is_sent_when_traces_are_disabled() {
     let collector = collector().await;
     let (server, api) = start(&[(ENDPOINT, &collector.url("")), ("OTEL_SDK_DISABLED", "true")]).await;
     let sum = json!({"arguments": {"expression": "1"}});
@@ -288,7 +289,7 @@ async fn nothing_is_sent_when_it_is_switched_off() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_is_said_at_the_start_and_not_shown() {
+async fn invalid_endpoint_is_reported_at_the_start_without_its_value() {
     let wrong = [(ENDPOINT, "canary:4318")];
     let ended = run(HAFT, &["serve"], &wrong, "").await;
     assert_eq!(ended.code, 1);

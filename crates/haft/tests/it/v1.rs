@@ -1,18 +1,18 @@
-//! `/v1` end to end: what a client in OpenAI's form sends, and what it gets.
+//! `/v1` end to end: requests of OpenAI clients, and their responses.
 
 mod client_tools;
 mod completions;
+mod conversations;
 mod errors;
-mod kept;
 mod responses;
 
-use haft_testkit::{Client, Event, Reply};
+use haft_testkit::{Client, SseEvent, TestResponse};
 use serde_json::{Value, json};
 
 pub(crate) const COMPLETIONS: &str = "/v1/chat/completions";
 pub(crate) const RESPONSES: &str = "/v1/responses";
 
-/// A function of the client's.
+/// A function of the client.
 pub(crate) fn function(name: &str) -> Value {
     json!({"type": "function", "function": {
         "name": name, "description": "Known to the client alone.",
@@ -20,7 +20,7 @@ pub(crate) fn function(name: &str) -> Value {
     }})
 }
 
-pub(crate) async fn complete(api: &Client, model: &str, messages: &Value, more: &Value) -> Reply {
+pub(crate) async fn complete(api: &Client, model: &str, messages: &Value, more: &Value) -> TestResponse {
     api.post(COMPLETIONS, &body(model, messages, more)).await
 }
 
@@ -32,16 +32,16 @@ pub(crate) fn body(model: &str, messages: &Value, more: &Value) -> Value {
     body
 }
 
-/// The one choice of an answer that worked.
+/// Returns the only choice of a successful response.
 #[track_caller]
-pub(crate) fn choice(reply: &Reply) -> &Value {
+pub(crate) fn choice(reply: &TestResponse) -> &Value {
     assert_eq!(reply.status, 200, "{}", reply.body);
     assert_eq!(reply.body["object"], "chat.completion");
     &reply.body["choices"][0]
 }
 
-/// All words of a stream of chunks.
-pub(crate) fn words(events: &[Event]) -> String {
+/// Joins the text of a stream of chunks.
+pub(crate) fn streamed_text(events: &[SseEvent]) -> String {
     let pieces = events.iter().filter_map(|event| event.data["choices"][0]["delta"]["content"].as_str());
     pieces.collect()
 }

@@ -1,4 +1,4 @@
-//! Versions through the doors of the binary: listed, compared, gone back to, pinned, and nobody's change lost.
+//! Versions of tools over REST: paging, comparison, rollback, pinning, and concurrent changes.
 
 use haft_testkit::{Client, HaftProcess, Upstream, json_reply};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::agents::{make, patch, refused, stranger};
 use crate::cli_over_http::mock;
 use crate::http_tools::start;
 
-/// Somebody who may edit a space and no more, and who runs the server, both in that space.
+/// Creates a space. Returns clients of an editor and of an operator for this space.
 async fn team(server: &HaftProcess, api: &Client) -> (Client, Client) {
     let space = make(api, "/api/spaces", &json!({"name": "team"})).await["id"].clone();
     let bob = stranger(server, api).await;
@@ -21,7 +21,7 @@ async fn team(server: &HaftProcess, api: &Client) -> (Client, Client) {
 }
 
 #[tokio::test]
-async fn versions_come_in_pages_and_the_first_is_like_itself() {
+async fn versions_are_paged_and_the_first_has_no_differences() {
     let (_server, api) = start(&[]).await;
     make(&api, "/api/tools", &mock("echo", "Version 1.")).await;
     let diff = api.get("/api/tools/echo/diff").await;
@@ -48,17 +48,17 @@ async fn versions_come_in_pages_and_the_first_is_like_itself() {
         query = format!("?limit=2&cursor={cursor}");
     }
     assert_eq!(seen, [5, 4, 3, 2, 1]);
-    for (query, said) in
+    for (query, expected) in
         [("?limit=0", "limit: must be"), ("?limit=201", "limit: must be"), ("?cursor=x", "cursor: is not")]
     {
         for path in ["/api/tools/echo/versions", "/api/tools"] {
-            refused(&api.get(&format!("{path}{query}")).await, said, &json!(query));
+            refused(&api.get(&format!("{path}{query}")).await, expected, &json!(query));
         }
     }
 }
 
 #[tokio::test]
-async fn tools_come_in_pages_whose_cursors_mean_nothing() {
+async fn tools_are_paged_by_opaque_cursors() {
     let (_server, api) = start(&[]).await;
     for name in ["alpha", "beta", "gamma"] {
         make(&api, "/api/tools", &mock(name, "One.")).await;
@@ -75,7 +75,7 @@ async fn tools_come_in_pages_whose_cursors_mean_nothing() {
 }
 
 #[tokio::test]
-async fn what_only_an_operator_may_save_nobody_else_goes_back_to_or_pins() {
+async fn definition_of_an_operator_cannot_be_restored_or_pinned_by_an_editor() {
     let (server, api) = start(&[]).await;
     let (editor, operator) = team(&server, &api).await;
     let narrow = json!({"name": "wide", "description": "Calls.", "url": "https://api.example.com/x"});
@@ -87,7 +87,7 @@ async fn what_only_an_operator_may_save_nobody_else_goes_back_to_or_pins() {
     assert_eq!(
         (early.status, early.kind()),
         (403, "Permission"),
-        "it would outlast the next: {}",
+        "the pin would outlast the next version: {}",
         early.body
     );
     assert_eq!(operator.put("/api/tools/wide", &narrow).await.status, 200);
@@ -113,7 +113,7 @@ async fn what_only_an_operator_may_save_nobody_else_goes_back_to_or_pins() {
 }
 
 #[tokio::test]
-async fn of_patches_at_the_same_time_none_is_lost() {
+async fn concurrent_patches_are_not_lost() {
     let (_server, api) = start(&[]).await;
     make(&api, "/api/tools", &mock("echo", "One.")).await;
     let changes = [("description", json!("Two.")), ("category", json!("x")), ("timeout", json!(5000))];
@@ -123,19 +123,19 @@ async fn of_patches_at_the_same_time_none_is_lost() {
     });
     let (first, second, third) = tokio::join!(first, second, third);
     let tool = api.get("/api/tools/echo").await.data().clone();
-    let mut kept = 0;
+    let mut accepted = 0;
     for ((field, value), status) in changes.into_iter().zip([first, second, third]) {
         assert!([200, 409].contains(&status), "{field}: {status}");
         if status == 200 {
-            assert_eq!(tool[field], value, "{field} was said to be kept");
-            kept += 1;
+            assert_eq!(tool[field], value, "{field} was accepted and not stored");
+            accepted += 1;
         }
     }
-    assert_eq!(tool["version"], json!(kept + 1));
+    assert_eq!(tool["version"], json!(accepted + 1));
 }
 
 #[tokio::test]
-async fn a_masked_credential_stays_as_it_was() {
+async fn masked_credential_is_unchanged() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({}))).await;
     let (_server, api) = start(&[]).await;
     let tool = |value: &str| json!({"name": "keyed", "description": "Calls.", "url": upstream.url("/"), "headers": {"Authorization": value}});
@@ -156,7 +156,7 @@ async fn a_masked_credential_stays_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_space_has_a_version_and_can_be_sent_back_as_it_was_read() {
+async fn space_has_a_version_and_can_be_sent_back_unchanged() {
     let (_server, api) = start(&[]).await;
     let made = api.post("/api/spaces", &json!({"name": "team"})).await;
     assert_eq!((made.status, made.header("etag")), (201, Some("\"1\"")), "{}", made.body);
@@ -172,7 +172,7 @@ async fn a_space_has_a_version_and_can_be_sent_back_as_it_was_read() {
     space["name"] = json!("crew");
     let tried = api.put(&format!("{path}?dryRun=true"), &space).await;
     assert_eq!((tried.status, &tried.data()["version"]), (200, &json!(2)), "{}", tried.body);
-    assert_eq!(api.get(&path).await.data()["name"], "team", "a dry run keeps nothing");
+    assert_eq!(api.get(&path).await.data()["name"], "team", "a dry run stores nothing");
     let renamed = api.put(&path, &space).await;
     assert_eq!((renamed.status, renamed.header("etag")), (200, Some("\"2\"")), "{}", renamed.body);
     space["isPersonal"] = json!(true);

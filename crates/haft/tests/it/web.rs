@@ -1,18 +1,18 @@
-//! The built-in tools that read the web, through the binary: a page, a search, and what is said without a key.
+//! Built-in tools that read the web: a page, a search, and the error without a key.
 
-use haft_testkit::{Client, HaftProcess, Upstream, json_reply, reply, run};
+use haft_testkit::{Client, HaftProcess, Upstream, http_response, json_reply, run};
 use serde_json::json;
 
 use crate::HAFT;
 
 #[tokio::test]
-async fn a_page_is_read_and_a_search_is_made_with_the_keys_of_the_environment() {
+async fn page_is_read_and_search_uses_the_key_of_the_environment() {
     let site = Upstream::start(|seen| match seen.target.as_str() {
         "/search" => json_reply(
             200,
             &json!({"results": [{"title": "Haft", "url": "https://haft.example", "content": "A handle."}]}),
         ),
-        _ => reply(200, &[("content-type", "text/plain; charset=utf-8")], "Plain words."),
+        _ => http_response(200, &[("content-type", "text/plain; charset=utf-8")], "Plain words."),
     })
     .await;
     let tavily = site.url("");
@@ -34,15 +34,15 @@ async fn a_page_is_read_and_a_search_is_made_with_the_keys_of_the_environment() 
     assert_eq!(written.data()["data"]["title"], "北京", "{}", written.body);
     assert_eq!(site.seen().pop().expect("a request").target, "/wiki/%E5%8C%97%E4%BA%AC");
     let nonsense = json!({"arguments": {"url": "北京"}});
-    for (language, words) in [
+    for (language, expected) in [
         ("en", "Invalid inputs: url: is not a URL: it must begin with http:// or https://"),
         ("zh-CN", "输入无效：url: 不是有效的 URL: 必须以 http:// 或 https:// 开头"),
     ] {
         let refused =
             api.with("accept-language", language).post("/api/tools/url_reader/execute", &nonsense).await;
-        assert_eq!((refused.status, refused.message()), (400, words), "{}", refused.body);
+        assert_eq!((refused.status, refused.message()), (400, expected), "{}", refused.body);
     }
-    // The name that older agents know it by.
+    // The older name of `web_search`.
     let found =
         api.post("/api/tools/Tavily_web_search/execute", &json!({"arguments": {"query": "haft"}})).await;
     assert_eq!(
@@ -58,15 +58,15 @@ async fn a_page_is_read_and_a_search_is_made_with_the_keys_of_the_environment() 
         (Some("Bearer tvly-0123456789"), Some(5))
     );
     let taken = json!({"name": "Tavily_web_search", "description": "d", "url": "https://a.example"});
-    assert_eq!(api.post("/api/tools", &taken).await.status, 409, "nobody else may have the name");
+    assert_eq!(api.post("/api/tools", &taken).await.status, 409, "the name is reserved");
 }
 
 #[tokio::test]
-async fn without_a_key_the_search_says_what_to_do() {
+async fn search_without_a_key_names_the_setting() {
     let ended = run(HAFT, &["call", "web_search", "query=haft"], &[], "").await;
     assert_eq!(ended.code, 1, "{}", ended.stderr);
-    let said = "Tavily API key not configured. Please add TAVILY_API_KEY to your environment variables.";
-    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    let expected = "Tavily API key not configured. Please add TAVILY_API_KEY to your environment variables.";
+    assert!(ended.stderr.contains(expected), "{}", ended.stderr);
     let ended = run(HAFT, &["call", "web_search", "query=haft"], &[("SEARXNG_URL", "nowhere")], "").await;
     assert!(ended.stderr.contains("SEARXNG_URL: \"nowhere\" is not a URL"), "{}", ended.stderr);
 }

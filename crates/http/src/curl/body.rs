@@ -1,4 +1,4 @@
-//! The body of a call as options of curl: data, forms, parts, or what is piped into it.
+//! The request body as curl options: data, form fields, multipart parts, or piped input.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use haft_core::{CallError, ErrorKind, Message};
 use http::HeaderValue;
 use serde_json::Value;
 
-use super::{AS_DATA, CANNOT, ESCAPE, Given, KEPT_FILE, pairs};
+use super::{AS_DATA, CANNOT, CurlOption, ESCAPE, STORED_FILE, pairs};
 use crate::config::BodyType;
 use crate::files::{Files, named};
 use crate::fill::as_text;
@@ -16,15 +16,15 @@ use crate::markers::Markers;
 use crate::multipart::is_media_type;
 use crate::request::RequestTemplate;
 
-/// What curl reads from its input.
+/// The option value that makes curl read standard input.
 const INPUT: &str = "@-";
 
-/// What a request sends, as curl is told to.
+/// A request body, expressed as curl options.
 pub(crate) struct Payload {
-    /// What is piped into it, in base64.
+    /// Bytes to pipe into curl, base64-encoded.
     pub(crate) input: Option<String>,
-    pub(crate) options: Vec<Given>,
-    /// Its type, unless curl says that itself.
+    pub(crate) options: Vec<CurlOption>,
+    /// The content type, unless curl sets it itself.
     pub(crate) media: Option<HeaderValue>,
     pub(crate) notes: Vec<Message>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Payload {
 impl Payload {
     pub(crate) fn of(request: &RequestTemplate, body: &Value, markers: &Markers) -> Result<Self, CallError> {
         if let Some(file) = named(body, request.body_type).first() {
-            let message = Message::new(&KEPT_FILE).with("file", file);
+            let message = Message::new(&STORED_FILE).with("file", file);
             return Err(CallError::new(ErrorKind::Conflict, message));
         }
         match request.body_type {
@@ -45,7 +45,7 @@ impl Payload {
         }
     }
 
-    /// Text, as it is sent.
+    /// A text body, sent unchanged.
     fn data(request: &RequestTemplate, body: &Value, markers: &Markers) -> Result<Self, CallError> {
         let (bytes, media) = request.encoded(body, &Files::default())?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -62,14 +62,14 @@ impl Payload {
         Ok(Self { input: None, options, media: Some(media), notes })
     }
 
-    /// Bytes, which no word of a command can hold.
+    /// A binary body. Bytes cannot be written in a command, so they are piped into curl.
     fn bytes(
         request: &RequestTemplate,
         body: &Value,
         digits: &str,
         markers: &Markers,
     ) -> Result<Self, CallError> {
-        // A secret is not looked at, so nobody can tell whether it is base64.
+        // A secret is not revealed here, so its base64 cannot be checked.
         if !markers.are_in(digits) {
             request.encoded(body, &Files::default())?;
         }
@@ -81,7 +81,8 @@ impl Payload {
         })
     }
 
-    /// Parts in options of their own. One file of bytes comes by the pipe; of several, all of the body does.
+    /// Multipart parts as separate options. A single binary file is piped; several files need the whole body
+    /// piped.
     fn multipart(request: &RequestTemplate, body: &Value, markers: &Markers) -> Result<Self, CallError> {
         let parts = Part::all(body);
         let files = parts.iter().filter(|part| matches!(part.content, Content::Base64(_)));
@@ -131,7 +132,7 @@ impl Payload {
     }
 }
 
-/// One part of a body, as `multipart.rs` writes it.
+/// One part of a multipart body, matching the encoding in `multipart.rs`.
 struct Part<'a> {
     name: &'a str,
     filename: Option<&'a str>,
@@ -145,7 +146,7 @@ enum Content<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// A part for each field, and for each item of a list; null is left out.
+    /// One part per field, and per item of a list. Nulls are skipped.
     fn all(body: &'a Value) -> Vec<Self> {
         let mut parts = Vec::new();
         for (name, value) in body.as_object().into_iter().flatten() {
@@ -176,7 +177,7 @@ impl<'a> Part<'a> {
         Self { name, filename: Some(text("filename")), media, content }
     }
 
-    /// Whether curl reads in an option what the part says.
+    /// Returns true if a curl option can express the part.
     fn is_writable(&self) -> bool {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&^_.+-/".contains(&byte);
         let is_typed = self.media.is_none_or(|media| media.bytes().all(is_plain));
@@ -184,7 +185,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// A text between the quotes of an option.
+/// Escapes a text for a quoted option value.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }
@@ -194,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_text_holds_does_not_end_its_quotes() {
+    fn quotes_and_backslashes_are_escaped() {
         assert_eq!(escaped(r#"a"b\c;type=x"#), r#"a\"b\\c;type=x"#);
     }
 }

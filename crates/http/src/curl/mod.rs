@@ -1,11 +1,11 @@
-//! A call as a cURL command: the request that would be sent, with shell variables in the place of secrets.
+//! Renders a call as a cURL command: the request that would be sent, with shell variables instead of secrets.
 //!
-//! Nothing is sent, and no secret is looked up. What a body becomes is in `body.rs`.
+//! Nothing is sent, and no secret is revealed. Bodies are in `body.rs`.
 
 mod body;
 
 use haft_core::mask::{MASKED, Mask};
-use haft_core::shell::{Command, Piece};
+use haft_core::shell::{Command, ShellPart};
 use haft_core::{Arguments, CallContext, CallError, CurlCommand, ErrorKind, Message, SecretRef};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderName, Method};
@@ -22,65 +22,65 @@ use crate::tool::{HttpTool, hidden};
 
 haft_core::templates! {
     CANNOT = "http.curlCannot",
-        "this call cannot be written as a command: it holds a NUL, or several files beside a secret",
+        "this call cannot be written as a command: it contains a NUL character, or several files together with a secret",
         "此调用无法写成命令：包含 NUL 字符，或同时包含多个文件和密钥";
-    KEPT_FILE = "http.curlKeptFile",
-        "this call sends a file that is kept here, {file}, which a command cannot hold",
+    STORED_FILE = "http.curlKeptFile",
+        "this call sends the stored file {file}, which a command cannot contain",
         "此调用会发送保存在此处的文件 {file}，命令中无法包含该文件";
     TOKEN = "http.curlToken",
-        "{variable} is an access token, which the tool itself gets from {url}",
+        "{variable} is an access token, which the tool fetches from {url}",
         "{variable} 是访问令牌，工具会自行从 {url} 获取";
     HIDDEN = "http.curlHidden",
-        "a credential that is written out in the definition shows as ***; keep it as a secret instead",
+        "a credential written literally in the definition is shown as ***; store it as a secret instead",
         "定义中直接写出的凭据显示为 ***；请改为保存为密钥";
     ESCAPE = "http.curlEscape",
         "in JSON, quotes and backslashes of a secret need a backslash before them",
         "在 JSON 中，密钥里的引号和反斜杠前需要加反斜杠";
     ENCODE = "http.curlEncode",
-        "a secret that stands in the URL as it is has to be percent-encoded",
+        "a secret written directly into the URL must be percent-encoded",
         "直接写在 URL 中的密钥需要进行百分号编码";
     VERSION = "http.curlVersion",
         "--url-query needs curl 7.87 or later",
         "--url-query 需要 curl 7.87 或更高版本";
 }
 
-/// What an access token is called.
+/// The shell variable for an access token.
 const ACCESS_TOKEN: &str = "ACCESS_TOKEN";
 
 /// An option and its value, which may hold markers.
-pub(crate) type Given = (&'static str, String);
+pub(crate) type CurlOption = (&'static str, String);
 
-/// How pairs are given to curl.
+/// The curl options for name/value pairs.
 #[derive(Clone, Copy)]
 pub(crate) struct PairOptions {
-    /// Takes them as they are, behind what `before` says.
+    /// The option that takes a pair unchanged, with `before` as prefix.
     pub(crate) raw: &'static str,
     pub(crate) before: &'static str,
-    /// Encodes the value itself.
+    /// The option that percent-encodes the value.
     pub(crate) encoding: &'static str,
 }
 
-/// Pairs of a form, or of a query where there is no body.
+/// Pairs of a form, or of a query without a body.
 pub(crate) const AS_DATA: PairOptions =
     PairOptions { raw: "--data-raw", before: "", encoding: "--data-urlencode" };
 
-/// Pairs of a query beside a body.
+/// Pairs of a query in a request with a body.
 const AS_QUERY: PairOptions = PairOptions { raw: "--url-query", before: "+", encoding: "--url-query" };
 
-/// A request in the options of curl, before it is written.
+/// A request as curl options, before it is written as a command.
 struct Options {
-    /// What is piped into it, in base64.
+    /// Bytes to pipe into curl, base64-encoded.
     input: Option<String>,
     method: Method,
     url: String,
-    pairs: Vec<Given>,
-    /// The pairs are data, which belong into the URL.
+    pairs: Vec<CurlOption>,
+    /// The pairs use data options, but belong in the URL (`-G`).
     pairs_are_data: bool,
     headers: Vec<(HeaderName, String)>,
     user: Option<(String, String)>,
-    /// The variable that the access token is.
+    /// The shell variable that contains the access token.
     token: Option<String>,
-    body: Option<Vec<Given>>,
+    body: Option<Vec<CurlOption>>,
 }
 
 impl HttpTool {
@@ -119,7 +119,7 @@ impl HttpTool {
         if payload.is_some() && !pairs.is_empty() {
             notes.push(Message::new(&VERSION));
         }
-        let headers = self.shown_headers(&filled, payload.as_ref());
+        let headers = self.masked_headers(&filled, payload.as_ref());
         let (input, body) = match payload {
             Some(Payload { input, options, .. }) => (input, Some(options)),
             None => (None, None),
@@ -135,14 +135,14 @@ impl HttpTool {
         Ok(CurlCommand { command: command.finish().ok_or_else(cannot)?, secrets, notes })
     }
 
-    /// The URL up to the first pair with a secret in it, and that one with all behind it.
+    /// Splits the URL before the first pair that contains a secret: the plain URL, and the remaining pairs.
     fn address(
         &self,
         path: &str,
         options: PairOptions,
         markers: &Markers,
         notes: &mut Vec<Message>,
-    ) -> (String, Vec<Given>) {
+    ) -> (String, Vec<CurlOption>) {
         let origin = self.to.url().as_str().trim_end_matches('/');
         let first = markers.first_in(path).and_then(|at| path.get(..at)?.rfind(['?', '&']));
         let Some(start) = first else { return (format!("{origin}{path}"), Vec::new()) };
@@ -151,8 +151,8 @@ impl HttpTool {
         (format!("{origin}{before}"), pairs(behind, options, markers, notes))
     }
 
-    /// The headers as anybody may see them, without what curl writes itself.
-    fn shown_headers(&self, filled: &Filled, payload: Option<&Payload>) -> Vec<(HeaderName, String)> {
+    /// The headers with credentials masked, without headers that curl writes itself.
+    fn masked_headers(&self, filled: &Filled, payload: Option<&Payload>) -> Vec<(HeaderName, String)> {
         let has_user = matches!(self.request.auth, Auth::Basic { .. });
         let writes_media = payload.is_some_and(|payload| payload.media.is_none());
         let is_written = |name: &HeaderName| {
@@ -204,7 +204,7 @@ impl Options {
         }
         writer.options(&self.pairs);
         for (name, value) in &self.headers {
-            // Without a semicolon, a header that has no value is not sent at all.
+            // curl does not send an empty header unless it ends with a semicolon.
             let header = if value.trim().is_empty() {
                 format!("{};", capitalized(name))
             } else {
@@ -213,7 +213,7 @@ impl Options {
             writer.option("-H", &header);
         }
         if let Some(variable) = &self.token {
-            let pieces = [Piece::Plain("Authorization: Bearer "), Piece::Variable(variable)];
+            let pieces = [ShellPart::Plain("Authorization: Bearer "), ShellPart::Variable(variable)];
             writer.command.option("-H", &pieces);
         }
         if let Some((username, password)) = &self.user {
@@ -221,7 +221,7 @@ impl Options {
         }
         match &self.body {
             Some(options) => writer.options(options),
-            // Some servers want to be told even that there is nothing.
+            // Some servers require a content length even for an empty body.
             None if matches!(self.method, Method::POST | Method::PUT | Method::PATCH) => {
                 writer.option("-H", "Content-Length: 0");
             }
@@ -231,7 +231,7 @@ impl Options {
     }
 }
 
-/// Writes texts with markers, and notes whose they are.
+/// Writes texts with markers into the command, and collects the secrets they stand for.
 struct Writer<'a> {
     command: Command,
     markers: &'a Markers,
@@ -240,7 +240,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn options(&mut self, options: &[Given]) {
+    fn options(&mut self, options: &[CurlOption]) {
         for (name, value) in options {
             self.option(name, value);
         }
@@ -255,7 +255,7 @@ impl Writer<'_> {
         let clean = self.literals.map(|mask| mask.text(text));
         let pieces = self.markers.pieces(clean.as_deref().unwrap_or(text));
         for piece in &pieces {
-            if let Piece::Variable(name) = piece {
+            if let ShellPart::Variable(name) = piece {
                 let secret = self.markers.secret_of(name).filter(|secret| !self.secrets.contains(secret));
                 self.secrets.extend(secret.cloned());
             }
@@ -264,14 +264,14 @@ impl Writer<'_> {
     }
 }
 
-/// Pairs as options: curl encodes those that hold a secret, the others stand as they are.
+/// Converts pairs into options: curl encodes pairs with a secret; the others are already encoded.
 pub(crate) fn pairs(
     text: &str,
     options: PairOptions,
     markers: &Markers,
     notes: &mut Vec<Message>,
-) -> Vec<Given> {
-    let mut given: Vec<Given> = Vec::new();
+) -> Vec<CurlOption> {
+    let mut given: Vec<CurlOption> = Vec::new();
     let mut joins = false;
     for pair in text.split('&') {
         if let Some(decoded) = encodable(pair, markers) {
@@ -295,7 +295,7 @@ pub(crate) fn pairs(
     given
 }
 
-/// A pair with a secret in its value, decoded, where curl would write the rest of it as it stands.
+/// Returns the decoded pair if its value contains a secret and curl would encode the rest as written.
 fn encodable(pair: &str, markers: &Markers) -> Option<String> {
     let (name, value) = pair.split_once('=')?;
     let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~%".contains(&byte);
@@ -307,13 +307,13 @@ fn encodable(pair: &str, markers: &Markers) -> Option<String> {
     Some(format!("{name}={decoded}"))
 }
 
-/// Whether curl would make a shorter path of it.
+/// Returns true if curl would normalize the path (`.` or `..` steps).
 fn has_steps(url: &str) -> bool {
     let path = url.split('?').next().unwrap_or_default();
     path.split('/').skip(3).any(|step| is_step(&step.to_ascii_lowercase().replace("%2e", ".")))
 }
 
-/// `x-api-key` as people write it: `X-Api-Key`.
+/// Capitalizes a header name: `x-api-key` becomes `X-Api-Key`.
 fn capitalized(name: &HeaderName) -> String {
     let mut is_first = true;
     let capital = |letter: char| {

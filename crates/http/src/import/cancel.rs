@@ -1,14 +1,14 @@
-//! Stops an import that runs on a thread of its own, which cannot be aborted from outside.
+//! Cancellation of an import that runs on a blocking thread, which cannot be aborted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Shared by the thread that works and whoever wants it to stop. Clones are the same flag.
+/// A cancellation flag, shared by the importing thread and the task that waits for it. Clones share the flag.
 #[derive(Debug, Clone, Default)]
 pub struct CancelFlag(Arc<AtomicBool>);
 
 impl CancelFlag {
-    /// Makes the work end with an error soon, at its next value or operation.
+    /// Makes the import end with an error at its next value or operation.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -1,8 +1,7 @@
-//! HAR files: each kind of request that a browser made becomes one tool.
+//! Imports HAR files: each kind of recorded request becomes one tool.
 //!
-//! Two requests are of a kind when method, host and path are the same but for ids,
-//! and so is the operation where they are GraphQL. Pictures, scripts and the other
-//! files of a site are left out, and counted.
+//! Requests are of one kind if method, host and path are equal except for ids, and so is the GraphQL
+//! operation. Images, scripts and other assets are skipped and counted.
 
 use std::collections::HashMap;
 
@@ -13,8 +12,8 @@ use url::Url;
 
 use super::Imported;
 use super::example::{
-    Address, Body, Content, Example, ExampleOptions, FORM, Importer, Part, Source, TEXT, clean,
-    graphql_operation, is_browser_noise,
+    Address, Body, Content, Example, ExampleOptions, FORM, Importer, Part, Source, TEXT, graphql_operation,
+    is_browser_noise, sanitize,
 };
 use super::media::essence;
 
@@ -26,7 +25,7 @@ haft_core::templates! {
         "{count} requests for pages, pictures, scripts and other files",
         "{count} 个对页面、图片、脚本等文件的请求";
     PREFLIGHTS = "import.har.preflights",
-        "{count} requests by which browsers ask what is allowed",
+        "{count} CORS preflight requests",
         "{count} 个浏览器的预检请求";
     OTHER_SCHEMES = "import.har.otherSchemes",
         "{count} requests that are not http",
@@ -39,7 +38,7 @@ haft_core::templates! {
         "另有 {count} 个形式相同的请求";
 }
 
-/// Turns the requests of a file into tools.
+/// Imports the requests of a file.
 pub fn har(document: &Value, options: &ExampleOptions) -> Result<Imported, Vec<Violation>> {
     let Some(entries) = document.pointer("/log/entries").and_then(Value::as_array) else {
         return Err(vec![Violation::new(ROOT, Message::new(&NOT_A_HAR))]);
@@ -66,7 +65,7 @@ pub fn har(document: &Value, options: &ExampleOptions) -> Result<Imported, Vec<V
                     Some(kind) => {
                         kind.more += 1;
                         if !options.only.is_empty() {
-                            kind.example.written_paths.push(example.address.shown_path());
+                            kind.example.written_paths.push(example.address.display_path());
                         }
                     }
                     None => {
@@ -96,32 +95,32 @@ pub fn har(document: &Value, options: &ExampleOptions) -> Result<Imported, Vec<V
     Ok(importer.finish())
 }
 
-/// Requests of one kind: the first of them, and how many more there are.
+/// Requests of one kind: the first of them, and the number of others.
 struct Kind {
     shape: String,
     example: Example,
     more: usize,
 }
 
-/// Entries that are left out for one reason, with the first of them.
+/// Entries skipped for one reason, with the first of them.
 struct LeftOut {
     reason: &'static Template,
     operation: String,
     count: usize,
 }
 
-/// What the recording is called. Browsers take a page's address, whose query is nobody's business.
+/// The title of the recording. If it is a URL, only its host: the query may contain private data.
 fn title(document: &Value) -> Option<String> {
-    let title = clean(document.pointer("/log/pages/0/title")?.as_str()?.trim());
+    let title = sanitize(document.pointer("/log/pages/0/title")?.as_str()?.trim());
     match Url::parse(&title) {
         Ok(url) if url.scheme().starts_with("http") => url.host_str().map(str::to_owned),
         Ok(_) | Err(_) => Some(title).filter(|title| !title.is_empty()),
     }
 }
 
-/// The request of an entry, or why it is left out.
+/// The request of an entry, or the reason why it is skipped.
 fn read(entry: &Value) -> Result<Example, (&'static Template, String)> {
-    let text = |pointer: &str| clean(entry.pointer(pointer).and_then(Value::as_str).unwrap_or_default());
+    let text = |pointer: &str| sanitize(entry.pointer(pointer).and_then(Value::as_str).unwrap_or_default());
     let (method, url) = (text("/request/method").to_ascii_uppercase(), text("/request/url"));
     let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
     if method.is_empty() || url.is_empty() {
@@ -158,10 +157,10 @@ fn read(entry: &Value) -> Result<Example, (&'static Template, String)> {
 }
 
 fn field(object: &Value, name: &str) -> Option<String> {
-    object.get(name).and_then(Value::as_str).map(clean)
+    object.get(name).and_then(Value::as_str).map(sanitize)
 }
 
-/// Whether an answer is a file of a site, by its type or by the name in the path.
+/// Returns true if a response is an asset, by its media type or the file extension.
 fn is_asset(method: &str, address: &Address, media: &str) -> bool {
     const KINDS: [&str; 4] = ["image/", "font/", "audio/", "video/"];
     const TYPES: [&str; 5] = [
@@ -213,7 +212,7 @@ fn part(param: &Value) -> Option<Part> {
     Some(Part { name: field(param, "name")?, content })
 }
 
-/// The parts of a body that is kept as it was sent.
+/// Splits a multipart body that is recorded as raw text.
 fn parts(text: &str, media: &str) -> Vec<Part> {
     let boundary = media.split_once("boundary=").map(|(_, rest)| rest.split(';').next().unwrap_or_default());
     let Some(boundary) =

@@ -1,6 +1,6 @@
-//! Media types, as documents and examples write them.
+//! Media types in documents and examples.
 
-/// Type and subtype without parameters, in lower case: `Text/HTML; charset=utf-8` is `text/html`.
+/// The lower-case type and subtype without parameters: `Text/HTML; charset=utf-8` becomes `text/html`.
 pub(crate) fn essence(media: &str) -> String {
     media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }

@@ -1,7 +1,6 @@
-//! From something foreign to tools: OpenAPI documents, cURL commands, Postman collections, HAR files.
+//! Imports tools from OpenAPI documents, cURL commands, Postman collections and HAR files.
 //!
-//! An importer reads and writes definitions, nothing else: nobody is called,
-//! nothing is stored, and what is left out is said.
+//! Importers only convert text to definitions. They send no request, store nothing, and report skipped items.
 
 mod cancel;
 mod curl;
@@ -9,9 +8,9 @@ mod example;
 mod har;
 mod media;
 mod names;
-mod only;
 mod openapi;
 mod postman;
+mod selection;
 mod source;
 mod yaml;
 
@@ -29,34 +28,34 @@ pub use openapi::{OpenApiOptions, openapi};
 pub use postman::postman;
 pub use source::{parse_document, parse_document_until, parse_value};
 
-/// What was found in something foreign: definitions as anyone could have written them, and what was left out.
+/// The result of an import: definitions like hand-written ones, and the skipped items.
 #[derive(Debug, Default)]
 pub struct Imported {
     pub tools: Vec<ImportedTool>,
     pub skipped: Vec<Skipped>,
-    /// What became a tool, but without something that the source asks for.
+    /// Features of the source that an imported tool does not have.
     pub notes: Vec<Skipped>,
     pub secrets: Vec<FoundSecret>,
 }
 
-/// One tool that was found.
+/// One imported tool.
 #[derive(Debug, Clone)]
 pub struct ImportedTool {
-    /// A whole definition: name, description, type, inputSchema, config.
+    /// A complete definition: name, description, type, inputSchema, config.
     pub definition: Map<String, Value>,
     pub method: String,
-    /// As the source has it: `/pets/{id}`, or a URL's path.
+    /// The path as in the source: `/pets/{id}`, or a URL's path.
     pub path: String,
 }
 
-/// Something that did not become a tool.
+/// An item that did not become a tool.
 #[derive(Debug, Clone)]
 pub struct Skipped {
     pub operation: String,
     pub reason: Message,
 }
 
-/// A secret that the definitions name; with its value where the source held one.
+/// A secret that the definitions use, with its value if the source contains it.
 #[derive(Debug)]
 pub struct FoundSecret {
     pub name: String,
@@ -64,7 +63,7 @@ pub struct FoundSecret {
 }
 
 impl Imported {
-    /// Names a secret once, however many tools use it.
+    /// Adds a secret once, even if several tools use it.
     pub(crate) fn needs_secret(&mut self, name: &str) {
         if !self.secrets.iter().any(|known| known.name == name) {
             self.secrets.push(FoundSecret { name: name.to_owned(), value: None });
@@ -72,7 +71,7 @@ impl Imported {
     }
 }
 
-/// Every message of the importers.
+/// All message templates of the importers.
 pub(crate) fn all_templates() -> Vec<&'static Template> {
     let own = [har::TEMPLATES, source::TEMPLATES, yaml::TEMPLATES].into_iter().flatten().copied();
     let of_curl = curl::all_templates().chain(example::all_templates()).chain(postman::all_templates());

@@ -1,27 +1,27 @@
-//! Names that importers give: of tools, variables and secrets, made valid and kept apart.
+//! Valid, unique names for imported tools, variables and secrets.
 
 use std::collections::{HashMap, HashSet};
 use std::net::Ipv4Addr;
 
 use haft_core::name::RESERVED_NAMES;
 
-/// The longest name of a tool or a secret.
+/// Maximum length of the name of a tool or secret.
 const LONGEST: usize = 64;
 
-/// What a mark takes.
+/// Length of a hash suffix.
 const MARK: usize = 6;
 
-/// What a number behind a name takes at most, with its `_`.
+/// Maximum length of a numeric suffix with its `_`.
 const NUMBER: usize = 8;
 
-/// The longest words that say what a secret is for.
-const LONGEST_WORDS: usize = 48;
+/// Maximum length of the part of a secret's name that describes it.
+const LONGEST_PURPOSE: usize = 48;
 
-/// Gives names that are valid tool names, each once.
+/// Assigns valid tool names, each once.
 pub(crate) struct Names {
     prefix: String,
     taken: HashSet<String>,
-    /// By name and mark, the number that the next one of the same identity gets.
+    /// The next number for each name and hash suffix.
     numbers: HashMap<String, u32>,
 }
 
@@ -35,8 +35,8 @@ impl Names {
         }
     }
 
-    /// What a tool would be called if nobody else wanted the name.
-    pub(crate) fn wanted(&self, text: &str) -> String {
+    /// The name a tool gets if no other tool has the same.
+    pub(crate) fn preferred(&self, text: &str) -> String {
         let name = format!("{}{}", self.prefix, valid(text, LONGEST * 4));
         let name = cut(&name, LONGEST).trim_end_matches('_');
         if name.is_empty() {
@@ -48,19 +48,19 @@ impl Names {
         }
     }
 
-    /// A name of its own. Where it is taken, a mark made from `identity` tells them apart,
-    /// so that the same thing is called the same when it is imported again.
+    /// A unique name. If it is taken, a hash of `identity` is appended, so that repeated imports use the same
+    /// name.
     pub(crate) fn unique(&mut self, text: &str, identity: &str) -> String {
-        let name = self.wanted(text);
+        let name = self.preferred(text);
         if self.taken.insert(name.clone()) {
             return name;
         }
         self.marked(text, identity)
     }
 
-    /// A name with the mark of its identity, wanted by several. Equal identities are numbered.
+    /// A name with a hash suffix, for names that several tools want. Equal identities are numbered.
     pub(crate) fn marked(&mut self, text: &str, identity: &str) -> String {
-        let (wanted, mark) = (self.wanted(text), mark(identity));
+        let (wanted, mark) = (self.preferred(text), mark(identity));
         let name = format!("{}_{mark}", cut(&wanted, LONGEST - MARK - 1));
         if self.taken.insert(name.clone()) {
             return name;
@@ -77,26 +77,26 @@ impl Names {
     }
 }
 
-/// Six digits that depend on a text alone (FNV-1a).
+/// Six hex digits that depend only on a text (FNV-1a).
 fn mark(text: &str) -> String {
     let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     let hash = text.bytes().fold(0x811c_9dc5, step);
-    // The upper digits stir the lower ones, which alone would hardly differ for texts alike.
+    // Mixing in the upper digits is needed because the lower ones hardly differ for similar texts.
     format!("{:06x}", (hash ^ (hash >> 24)) & 0x00ff_ffff)
 }
 
-/// The beginning of a name, which has letters of one byte only.
+/// Truncates a name, which is ASCII.
 fn cut(name: &str, longest: usize) -> &str {
     name.get(..longest).unwrap_or(name)
 }
 
-/// Whether a name has the form of a UUID, which no tool may have.
+/// Returns true if a name has the form of a UUID, which tools must not have.
 fn is_like_an_id(name: &str) -> bool {
     let digits = name.bytes().filter(|byte| *byte != b'-').count();
     digits == 32 && name.len() <= 36 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
-/// Letters, digits, `_` and `-`; whatever else stands between them becomes one `_`.
+/// Keeps letters, digits, `_` and `-`; other characters become one `_`.
 fn valid(text: &str, longest: usize) -> String {
     let mut name = String::new();
     for character in text.trim().chars() {
@@ -112,7 +112,7 @@ fn valid(text: &str, longest: usize) -> String {
     name.trim_matches(['_', '-']).to_owned()
 }
 
-/// A name that a placeholder may have.
+/// A valid name for a placeholder.
 pub(crate) fn variable_name(text: &str) -> String {
     let name = valid(text, LONGEST).replace('-', "_");
     match name.bytes().next() {
@@ -122,19 +122,19 @@ pub(crate) fn variable_name(text: &str) -> String {
     }
 }
 
-/// A name for a secret: the host it is for, then the words that say what it is.
+/// A name for a secret: the host, then words that describe it.
 ///
-/// The host comes first and whole, or with a mark of its own, so that what is
-/// imported for one host never names the secret of another.
+/// The host is complete or has a hash suffix, so that an import for one host never uses the secret of
+/// another.
 pub(crate) fn secret_name(host: &str, what: &[&str]) -> String {
-    let words = secret_words(what);
+    let words = secret_purpose(what);
     let host = secret_host(host);
     if host.is_empty() {
         return if words.is_empty() { "secret".to_owned() } else { format!("secret_{words}") };
     }
     let words = if words.is_empty() { "secret".to_owned() } else { words };
     let stem = valid(&host, LONGEST * 4);
-    // A `_` in a host looks like a dot, and `uk_token` for `shop.co` like `token` for `shop.co.uk`.
+    // A `_` in a host looks like a dot, and `uk_token` for `shop.co` equals `token` for `shop.co.uk`.
     let is_plain = !host.contains('_') && stem == host.replace(['.', ':'], "_");
     let first = words.split('_').next().unwrap_or_default();
     let is_country = first.len() == 2 && first.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -146,7 +146,7 @@ pub(crate) fn secret_name(host: &str, what: &[&str]) -> String {
     format!("{}_{}_{words}", cut(&stem, room).trim_end_matches(['_', '-']), mark(&host))
 }
 
-/// A host without `api.` or `www.`, and without its port unless only the port tells its services apart.
+/// A host without `api.` or `www.`, and without the port unless the port distinguishes its services.
 fn secret_host(written: &str) -> String {
     let host = written.trim().trim_end_matches('.').to_ascii_lowercase();
     let is_port = |(name, port): &(&str, &str)| {
@@ -162,8 +162,8 @@ fn secret_host(written: &str) -> String {
     rest.filter(|rest| rest.contains('.')).unwrap_or(name).to_owned()
 }
 
-/// Words in small letters with `_` between them: `api_key` of `apiKey`.
-fn secret_words(parts: &[&str]) -> String {
+/// Converts words to snake case: `api_key` for `apiKey`.
+fn secret_purpose(parts: &[&str]) -> String {
     let mut words: Vec<String> = Vec::new();
     for part in parts {
         let mut word = String::new();
@@ -181,10 +181,10 @@ fn secret_words(parts: &[&str]) -> String {
         }
     }
     let words = words.join("_");
-    if words.len() <= LONGEST_WORDS {
+    if words.len() <= LONGEST_PURPOSE {
         return words;
     }
-    let start = cut(&words, LONGEST_WORDS - MARK - 1).trim_end_matches('_');
+    let start = cut(&words, LONGEST_PURPOSE - MARK - 1).trim_end_matches('_');
     format!("{start}_{}", mark(&words))
 }
 
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_valid_and_the_same_thing_is_always_called_the_same() {
+    fn names_are_valid_and_stable() {
         let mut names = Names::new(Some("Pet Store"));
         assert_eq!(names.unique("getPetById", "GET /pet/{id}"), "Pet_Store_getPetById");
         let second = names.unique("getPetById", "GET /pets/{id}");
@@ -210,7 +210,7 @@ mod tests {
             ("6f9619ff8b86d011b42d00cf4fc964ff", "tool_6f9619ff8b86d011b42d00cf4fc964ff"),
             ("find_tools", "tool_find_tools"),
         ] {
-            assert_eq!(plain.wanted(text), name, "{text}");
+            assert_eq!(plain.preferred(text), name, "{text}");
         }
         let long = plain.unique(&"x".repeat(200), "GET /x");
         assert_eq!(long.len(), 64);
@@ -232,14 +232,14 @@ mod tests {
     }
 
     #[test]
-    fn variables_have_names_too() {
+    fn variable_names_are_valid() {
         for (text, name) in [("user-id", "user_id"), ("1st", "_1st"), ("$filter", "filter"), ("", "value")] {
             assert_eq!(variable_name(text), name, "{text}");
         }
     }
 
     #[test]
-    fn secrets_are_called_after_their_host() {
+    fn secrets_are_named_after_their_host() {
         for (host, what, name) in [
             ("api.openai.com", vec!["apiKey"], "openai_com_api_key"),
             ("API.OpenAI.com:8443", vec!["Token"], "openai_com_token"),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_secrets_of_different_hosts_stay_different() {
+    fn secrets_of_different_hosts_have_different_names() {
         let long = |last: &str| format!("{}.{last}", ["abcdefghij"; 8].join("."));
         let (com, net, many) = (long("com"), long("net"), "word ".repeat(40));
         for (one, other, what) in [

@@ -1,8 +1,8 @@
-//! Documents as they come: JSON or YAML text, read within limits.
+//! Parses JSON or YAML documents within limits.
 //!
-//! A few lines of YAML can stand for billions of values, so values are counted while
-//! they are read, and those that aliases add are limited by the text's own size. All YAML
-//! is read here and nowhere else.
+//! A few lines of YAML can expand to billions of values. Values are therefore counted during parsing, and
+//! expansion by aliases is limited in proportion to the text's size. This is the only YAML parser of the
+//! workspace.
 
 use std::cell::Cell;
 use std::fmt;
@@ -16,40 +16,40 @@ use super::{CancelFlag, yaml};
 
 haft_core::templates! {
     NOT_JSON = "import.notJson",
-        "begins like JSON and is none: {reason}",
+        "begins like JSON but is invalid: {reason}",
         "以 JSON 开头，但不是有效的 JSON: {reason}";
     TOO_LARGE = "import.tooLarge",
-        "holds too much: more than {values} values or {megabytes} MB of text, with all aliases written out",
+        "is too large: more than {values} values or {megabytes} MB of text, with all aliases expanded",
         "内容过多：展开所有别名后超过 {values} 个值或 {megabytes} MB 文本";
     TOO_MANY_ALIASES = "import.tooManyAliases",
-        "has aliases that add more than {values} values or {kilobytes} KB to it; write out some of them, or split it",
+        "has aliases that add more than {values} values or {kilobytes} KB to it; expand some of them, or split the document",
         "别名展开后增加超过 {values} 个值或 {kilobytes} KB 内容；请展开部分别名，或拆分文档";
     NOT_A_DOCUMENT = "import.notADocument",
         "must be a JSON or YAML object",
         "必须是 JSON 或 YAML 对象";
     CANCELLED = "import.cancelled",
-        "was not read to its end: the import was cancelled",
+        "was not read completely: the import was cancelled",
         "未读取完毕：导入已取消";
 }
 
-/// Values and names of a document, with all aliases written out.
+/// Maximum number of values and bytes, with all aliases expanded.
 const MOST_VALUES: usize = 4_000_000;
 const MOST_BYTES: usize = 64 << 20;
 
-/// Values that aliases may add to any text, and to a longer one for each of its bytes.
+/// Values that aliases may add: a base amount, plus an amount per byte of the text.
 const ALIAS_VALUES: usize = 10_000;
 const ALIAS_VALUES_PER_BYTE: usize = 1;
 
-/// Bytes of text that aliases may add to any text, and to a longer one for each of its bytes.
+/// Bytes that aliases may add: a base amount, plus an amount per byte of the text.
 const ALIAS_BYTES: usize = 1 << 20;
 const ALIAS_BYTES_PER_BYTE: usize = 4;
 
-/// Reads a document, whichever of the two it is.
+/// Parses a JSON or YAML object.
 pub fn parse_document(text: &str) -> Result<Value, Vec<Violation>> {
     parse_document_until(text, &CancelFlag::default())
 }
 
-/// Reads a document, and stops with an error when the flag is raised.
+/// Parses a document, and stops with an error when it is cancelled.
 pub fn parse_document_until(text: &str, cancel: &CancelFlag) -> Result<Value, Vec<Violation>> {
     let document = parse(text, cancel)?;
     match document {
@@ -60,7 +60,7 @@ pub fn parse_document_until(text: &str, cancel: &CancelFlag) -> Result<Value, Ve
     }
 }
 
-/// Reads whatever the text holds, a list too, in either notation.
+/// Parses any JSON or YAML value.
 pub fn parse_value(text: &str) -> Result<Value, Vec<Violation>> {
     parse(text, &CancelFlag::default())
 }
@@ -78,7 +78,7 @@ fn read(text: &str, cancel: &CancelFlag) -> Result<Value, Message> {
     let mut json = serde_json::Deserializer::from_str(text);
     let value = JsonReader(&budget).deserialize(&mut json).and_then(|value| json.end().map(|()| value));
     value.or_else(|error| {
-        // YAML has braces too, and takes what JSON does not, such as a comma at the end.
+        // YAML has braces too, and accepts text that JSON rejects, such as trailing commas.
         match budget.exhausted.take() {
             Some(message) => Err(message),
             None => yaml::read(text, &Budget::new(text, cancel))
@@ -87,7 +87,7 @@ fn read(text: &str, cancel: &CancelFlag) -> Result<Value, Message> {
     })
 }
 
-/// The error of an import whose flag was raised.
+/// The error of a cancelled import.
 pub(super) fn cancelled() -> Message {
     Message::new(&CANCELLED)
 }
@@ -96,7 +96,7 @@ pub(super) fn too_large() -> Message {
     Message::new(&TOO_LARGE).with("values", MOST_VALUES).with("megabytes", MOST_BYTES >> 20)
 }
 
-/// How much a document may still hold.
+/// The remaining budget of a document.
 pub(super) struct Budget {
     values: Cell<usize>,
     bytes: Cell<usize>,
@@ -104,12 +104,12 @@ pub(super) struct Budget {
     /// The values and bytes that aliases may still add.
     alias_values: Cell<usize>,
     alias_bytes: Cell<usize>,
-    /// Why nothing more is read.
+    /// The error that stopped parsing.
     exhausted: Cell<Option<Message>>,
     cancel: CancelFlag,
 }
 
-/// How much aliases may add to a text.
+/// The limits of alias expansion for a text.
 struct AliasLimit {
     values: usize,
     bytes: usize,
@@ -132,7 +132,7 @@ impl Budget {
         }
     }
 
-    /// Counts values and the bytes of their text.
+    /// Counts values and bytes of text.
     pub(super) fn take(&self, values: usize, bytes: usize) -> Result<(), Message> {
         if self.cancel.is_cancelled() {
             return Err(cancelled());
@@ -157,19 +157,19 @@ impl Budget {
         self.take(values, bytes)
     }
 
-    /// The values and bytes of text that were counted so far.
+    /// The values and bytes counted so far.
     #[cfg(test)]
     pub(super) fn spent(&self) -> usize {
         MOST_VALUES - self.values.get() + MOST_BYTES - self.bytes.get()
     }
 }
 
-/// Reads JSON values and counts them.
+/// Deserializes JSON values and counts them.
 #[derive(Clone, Copy)]
 struct JsonReader<'b>(&'b Budget);
 
 impl JsonReader<'_> {
-    /// Counts one value with so many bytes of text.
+    /// Counts one value with this number of bytes.
     fn take<E: de::Error>(self, bytes: usize) -> Result<(), E> {
         self.0.take(1, bytes).map_err(|message| {
             self.0.exhausted.set(Some(message));
@@ -254,12 +254,12 @@ mod tests {
 
     use super::*;
 
-    fn told(text: &str) -> String {
+    fn error_of(text: &str) -> String {
         parse_document(text).expect_err("no document")[0].message.to_string()
     }
 
     #[test]
-    fn both_notations_mean_the_same() {
+    fn json_and_yaml_are_equivalent() {
         for (text, document) in [
             ("{\"a\": [1, 2.5, null, true]}", json!({"a": [1, 2.5, null, true]})),
             ("\u{feff} {\"a\": 18446744073709551615}", json!({"a": u64::MAX})),
@@ -285,37 +285,37 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_in_the_words_of_its_notation() {
+    fn errors_use_the_terms_of_the_notation() {
         for (text, says) in [
-            ("{\"a\": 1]\n}", "begins like JSON and is none: expected `,` or `}` at line 1 column 8"),
-            ("{\"a\": \"x", "begins like JSON and is none: EOF while parsing a string at line 1"),
+            ("{\"a\": 1]\n}", "begins like JSON but is invalid: expected `,` or `}` at line 1 column 8"),
+            ("{\"a\": \"x", "begins like JSON but is invalid: EOF while parsing a string at line 1"),
             ("a: [", "is neither JSON nor YAML: "),
             ("just text", "must be a JSON or YAML object"),
             ("[1]", "must be a JSON or YAML object"),
             ("", "must be a JSON or YAML object"),
-            ("a: *nobody", "is neither JSON nor YAML: "),
+            ("a: *missing", "is neither JSON nor YAML: "),
         ] {
-            assert!(told(text).contains(says), "{text}: {}", told(text));
+            assert!(error_of(text).contains(says), "{text}: {}", error_of(text));
         }
     }
 
     #[test]
-    fn aliases_are_counted_as_often_as_they_stand_for_something() {
+    fn every_use_of_an_alias_is_counted() {
         let long = format!("a: &a {}\nb: [{}]", "x".repeat(20_000), "*a, ".repeat(4_000));
-        assert!(told(&long).contains("has aliases that add more than"), "{}", told(&long));
+        assert!(error_of(&long).contains("has aliases that add more than"), "{}", error_of(&long));
         let doubling: String =
             (1..40).map(|level| format!("a{level}: &a{level} [*a{0}, *a{0}]\n", level - 1)).collect();
         let doubling = format!("a0: &a0 [1]\n{doubling}");
         let says = "has aliases that add more than 10000 values or 1024 KB to it";
-        assert!(told(&doubling).contains(says), "{}", told(&doubling));
+        assert!(error_of(&doubling).contains(says), "{}", error_of(&doubling));
         let nested = format!("a: {}{}{}", "&a [".repeat(100), "1, ".repeat(5_000), "]".repeat(100));
-        assert!(told(&nested).contains("has aliases that add more than"), "{}", told(&nested));
+        assert!(error_of(&nested).contains("has aliases that add more than"), "{}", error_of(&nested));
         let endless = "a: &a [*a, *a]";
         assert!(parse_document(endless).is_err());
         let common = format!("a: &a {{x: 1, y: [1, 2]}}\nb:\n{}", "  - {<<: *a, z: *a}\n".repeat(500));
         parse_document(&common).expect("aliases as people use them");
         let many = format!("[{}1]", "1,".repeat(4_100_000));
-        assert!(told(&format!("a: {many}")).contains("holds too much"));
+        assert!(error_of(&format!("a: {many}")).contains("is too large"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! YAML text as a JSON value, read event by event within a budget.
+//! Parses YAML to JSON values, event by event within a budget.
 //!
-//! Nesting and look-ahead are limited while the text is scanned, so reading costs time in
-//! proportion to its length; nothing of the text is held besides the value made of it.
+//! Nesting and look-ahead are limited during scanning, so parsing takes linear time and keeps only the
+//! resulting value in memory.
 
 use std::collections::HashMap;
 
@@ -21,23 +21,23 @@ haft_core::templates! {
         "nests lists and objects more than {limit} levels deep in line {line}; flatten it there",
         "第 {line} 行的列表和对象嵌套超过 {limit} 层；请减少嵌套";
     SEVERAL = "import.severalDocuments",
-        "holds more than one YAML document; give one at a time",
+        "contains more than one YAML document; give one at a time",
         "包含多个 YAML 文档；请一次只提供一个";
     CYCLE = "import.cyclicAlias",
-        "has an alias in line {line} that stands for something around itself",
+        "has an alias in line {line} that refers to a value containing the alias",
         "第 {line} 行的别名引用了包含它自身的内容";
 }
 
-/// Lists and objects within each other. JSON text may be as deep.
+/// Maximum nesting of lists and objects, equal to that of JSON.
 const MOST_NESTED: usize = 128;
 
-/// The longest text that stands for a key which is a list or an object.
+/// Maximum length of a key that is a list or an object, as text.
 const LONGEST_COMPOSITE_KEY: usize = 1024;
 
-/// The key whose fields are those of the object around it.
+/// The merge key: adds the fields of its value to the object.
 const MERGE: &str = "<<";
 
-/// Reads one document.
+/// Parses one document.
 pub(super) fn read(text: &str, budget: &Budget) -> Result<Value, Message> {
     read_input(StrInput::new(text), budget)
 }
@@ -77,17 +77,17 @@ fn too_deep(line: usize) -> Message {
     Message::new(&TOO_DEEP).with("limit", MOST_NESTED).with("line", line)
 }
 
-/// A document as far as it was read.
+/// A partially parsed document.
 struct Document<'b> {
     budget: &'b Budget,
-    /// Lists and objects that have not ended yet, the innermost last.
+    /// Open lists and objects, the innermost last.
     open: Vec<Open>,
     root: Option<Value>,
-    /// Values that aliases may stand for.
+    /// Values that aliases may refer to.
     anchors: HashMap<usize, Anchored>,
 }
 
-/// A list or an object that has not ended yet.
+/// An open list or object.
 struct Open {
     anchor: usize,
     content: Content,
@@ -98,7 +98,7 @@ enum Content {
     Object { fields: Map<String, Value>, merged: Vec<Value>, key: Option<String> },
 }
 
-/// A value that an alias may stand for, and what each of its copies costs.
+/// An anchored value, and the cost of each copy.
 struct Anchored {
     value: Value,
     values: usize,
@@ -127,9 +127,9 @@ impl Document<'_> {
                 let Anchored { value, values, bytes } = self.anchors.get(&anchor).ok_or_else(cycle)?;
                 self.budget.take_copy(*values, *bytes)?;
                 let value = value.clone();
-                self.place(value)
+                self.insert(value)
             }
-            // Where streams and documents begin and end holds no value.
+            // Stream and document boundaries have no value.
             Event::StreamStart
             | Event::StreamEnd
             | Event::DocumentStart(..)
@@ -149,18 +149,18 @@ impl Document<'_> {
         Ok(())
     }
 
-    /// Takes in a value that is complete. Zero is no anchor.
+    /// Completes a value. Anchor 0 means none.
     fn end(&mut self, value: Value, anchor: usize) -> Result<(), Message> {
         if anchor != 0 {
             let (values, bytes) = size(&value);
             self.budget.take_copy(values, bytes)?;
             self.anchors.insert(anchor, Anchored { value: value.clone(), values, bytes });
         }
-        self.place(value)
+        self.insert(value)
     }
 
-    /// Puts a value into what is open around it.
-    fn place(&mut self, value: Value) -> Result<(), Message> {
+    /// Inserts a value into the innermost open container.
+    fn insert(&mut self, value: Value) -> Result<(), Message> {
         match self.open.last_mut().map(|open| &mut open.content) {
             None => self.root = Some(value),
             Some(Content::List(items)) => items.push(value),
@@ -188,7 +188,7 @@ impl Content {
     }
 }
 
-/// Values in a value, itself included, and the bytes of their text.
+/// The number of values, including the value itself, and the bytes of their text.
 fn size(value: &Value) -> (usize, usize) {
     let add = |(values, bytes): (usize, usize), inner: &Value| {
         let (more, text) = size(inner);
@@ -205,11 +205,11 @@ fn size(value: &Value) -> (usize, usize) {
     }
 }
 
-/// YAML has keys that are numbers, such as statuses, and keys that are objects, such as `{{name}}`.
+/// Converts a key to text. YAML keys may be numbers, such as statuses, or objects, such as `{{name}}`.
 fn as_key(key: Value) -> Result<String, Message> {
     match key {
         Value::String(text) => Ok(text),
-        // Each key within a key escapes the one inside it, so nesting doubles the text.
+        // Each nesting of keys escapes the inner one, which doubles the text.
         Value::Array(_) | Value::Object(_) => {
             let text = key.to_string();
             if text.len() > LONGEST_COMPOSITE_KEY { Err(too_large()) } else { Ok(text) }
@@ -226,7 +226,7 @@ fn is_mergeable(value: &Value) -> bool {
     }
 }
 
-/// Adds the fields of another object that this one lacks.
+/// Adds missing fields from another object.
 fn merge(object: &mut Map<String, Value>, more: Value) {
     match more {
         Value::Object(fields) => {
@@ -239,7 +239,7 @@ fn merge(object: &mut Map<String, Value>, more: Value) {
     }
 }
 
-/// The value of a scalar in YAML's core schema. A tag that the text does not fit is ignored.
+/// The value of a scalar in YAML's core schema. A tag that does not match the text is ignored.
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     let is_plain = style == ScalarStyle::Plain;
     let as_text = || Value::String(text.to_owned());
@@ -249,7 +249,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
         Some((Some("int"), _)) => integer(text).unwrap_or_else(as_text),
         Some((Some("float"), _)) => float(text).unwrap_or_else(as_text),
         Some((Some("null"), _)) if is_null(text) || text.is_empty() => Value::Null,
-        // A tag of the document's own says of what type a value is, which JSON has no word for.
+        // A custom tag names an application type, which JSON cannot express.
         Some((None, handle)) if handle.starts_with('!') && is_plain => plain(text),
         None | Some(_) => as_text(),
     }
@@ -275,7 +275,7 @@ fn boolean(text: &str) -> Option<Value> {
     }
 }
 
-/// Whether these are digits that are no number: `007` is text.
+/// Returns true for digits with a leading zero, which are text: `007`.
 fn has_leading_zero(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -296,7 +296,7 @@ fn integer(text: &str) -> Option<Value> {
     let number = i128::from_str_radix(digits, radix).ok()?;
     let number = if is_negative { -number } else { number };
     let whole = u64::try_from(number).map(Number::from).or_else(|_| i64::try_from(number).map(Number::from));
-    // Larger ones lose digits, as they do in JSON.
+    // Larger integers lose precision, as in JSON.
     Some(whole.map_or_else(|_| Value::from(number as f64), Value::Number))
 }
 
@@ -306,7 +306,7 @@ fn float(text: &str) -> Option<Value> {
         return None;
     }
     match (text, unsigned) {
-        // JSON has no word for these.
+        // JSON has no numbers for these.
         (_, ".inf" | ".Inf" | ".INF") => Some("inf".into()),
         ("-.inf" | "-.Inf" | "-.INF", _) => Some("-inf".into()),
         (".nan" | ".NaN" | ".NAN", _) => Some("NaN".into()),
@@ -323,7 +323,7 @@ mod tests {
 
     use super::super::source::parse_document;
 
-    fn told(text: &str) -> String {
+    fn error_of(text: &str) -> String {
         parse_document(text).expect_err("no document")[0].message.to_string()
     }
 
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_is_limited_in_every_form() {
+    fn nesting_is_limited_in_all_syntaxes() {
         let block = |depth: usize| -> String {
             (0..depth).map(|level| format!("{}a:\n", " ".repeat(level))).collect()
         };
@@ -381,7 +381,7 @@ mod tests {
                 ("block keys", format!("{}x", "? ".repeat(depth))),
                 ("block objects", block(depth)),
             ] {
-                let said = told(&text);
+                let said = error_of(&text);
                 assert!(said.contains("nests lists and objects more than 128 levels"), "{name}: {said}");
             }
         }
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_in_text_are_no_nesting() {
+    fn brackets_in_text_do_not_count_as_nesting() {
         let text = "a: |\n  [[[[ {{{{\nb: 'it''s [[[['\nc: \"\\\"[[[[\"\nd: x [[[[ # [[[[\n";
         let many = format!("a:\n{}", format!("  - {{x: \"{}\"}}\n", "[{".repeat(200)).repeat(50));
         assert_eq!(parse_document(text).expect("text")["b"], "it's [[[[");
@@ -398,19 +398,23 @@ mod tests {
     }
 
     #[test]
-    fn composite_keys_do_not_double_without_end() {
+    fn nested_composite_keys_are_limited() {
         assert_eq!(
             parse_document("url: {{base}}").expect("a document"),
             json!({"url": {"{\"base\":null}": null}})
         );
         let nested = format!("{}a: b", "? ".repeat(60));
-        assert!(told(&nested).contains("holds too much"), "{}", told(&nested));
+        assert!(error_of(&nested).contains("is too large"), "{}", error_of(&nested));
     }
 
     #[test]
-    fn one_document_is_read() {
+    fn only_one_document_is_allowed() {
         assert_eq!(parse_document("---\na: 1\n...\n").expect("one"), json!({"a": 1}));
-        assert!(told("a: 1\n---\nb: 2\n").contains("more than one YAML document"));
-        assert!(told("a: &a [*a]").contains("stands for something around itself"), "{}", told("a: &a [*a]"));
+        assert!(error_of("a: 1\n---\nb: 2\n").contains("more than one YAML document"));
+        assert!(
+            error_of("a: &a [*a]").contains("refers to a value containing the alias"),
+            "{}",
+            error_of("a: &a [*a]")
+        );
     }
 }

@@ -8,7 +8,7 @@ use crate::support::{Stage, defined, with};
 const FORM: &str = "application/x-www-form-urlencoded";
 
 #[tokio::test]
-async fn a_placeholder_alone_takes_the_arguments_own_type() {
+async fn a_single_placeholder_has_the_type_of_its_argument() {
     let stage = Stage::new().await;
     let exact: Value = serde_json::from_str("18446744073709551615").expect("a number");
     for value in [
@@ -26,8 +26,9 @@ async fn a_placeholder_alone_takes_the_arguments_own_type() {
         let case = value.to_string();
         let body = json!({"top": "{{v}}", "in": {"deep": [["{{ v }}"], {"er": "{{o.list.0}}"}]}});
         let config = json!({"method": "POST", "body": body});
-        let made = stage.made(stage.at("/b", config), json!({"v": value, "o": {"list": [value]}})).await;
-        let seen = made.only(&case);
+        let made =
+            stage.call_with(stage.config_at("/b", config), json!({"v": value, "o": {"list": [value]}})).await;
+        let seen = made.only_request(&case);
         assert_eq!(
             seen.json(),
             json!({"top": value, "in": {"deep": [[value], {"er": value}]}}),
@@ -38,7 +39,7 @@ async fn a_placeholder_alone_takes_the_arguments_own_type() {
 }
 
 #[tokio::test]
-async fn a_placeholder_in_a_longer_text_takes_its_text_form() {
+async fn a_placeholder_in_a_longer_text_becomes_text() {
     let stage = Stage::new().await;
     for (value, text) in [
         (json!(3), "3"),
@@ -51,35 +52,35 @@ async fn a_placeholder_in_a_longer_text_takes_its_text_form() {
         let case = value.to_string();
         let config =
             json!({"method": "PUT", "body": {"t": "<{{v}}>", "twice": "{{v}}{{v}}", "blank": " {{v}}"}});
-        let made = stage.made(stage.at("/b", config), json!({"v": value})).await;
+        let made = stage.call_with(stage.config_at("/b", config), json!({"v": value})).await;
         let body =
             json!({"t": format!("<{text}>"), "twice": format!("{text}{text}"), "blank": format!(" {text}")});
-        assert_eq!(made.only(&case).json(), body, "{case}");
+        assert_eq!(made.only_request(&case).json(), body, "{case}");
     }
 }
 
 #[tokio::test]
-async fn absent_fields_are_left_out_and_the_rest_keeps_its_order() {
+async fn absent_fields_are_omitted_and_the_others_stay_in_order() {
     let stage = Stage::new().await;
     let body = json!({
         "z": "{{z}}", "gone": "{{gone}}", "fixed": 7, "null": null,
         "in": {"gone": "{{z.deep}}", "b": "{{b}}", "a": [{"gone": "{{gone}}", "kept": "x"}]},
     });
     let config = json!({"method": "POST", "body": body});
-    let made = stage.made(stage.at("/b", config), json!({"b": 2, "z": 1})).await;
+    let made = stage.call_with(stage.config_at("/b", config), json!({"b": 2, "z": 1})).await;
     assert_eq!(
-        made.only("order").text(),
+        made.only_request("order").text(),
         r#"{"z":1,"fixed":7,"null":null,"in":{"b":2,"a":[{"kept":"x"}]}}"#,
-        "fields as they are written"
+        "fields in their written order"
     );
     let config = json!({"method": "POST", "body": {"a": [{"t": "for {{ who.name }}"}]}});
-    let made = stage.made(stage.at("/b", config), json!({"who": {}})).await;
-    let told = "Invalid inputs: who.name: is required: it is part of a longer text";
-    assert_eq!(made.refused("a longer text"), (ErrorKind::Validation, told.to_owned()), "a longer text");
+    let made = stage.call_with(stage.config_at("/b", config), json!({"who": {}})).await;
+    let reported = "Invalid inputs: who.name: is required: it is part of a longer text";
+    assert_eq!(made.refused("a longer text"), (ErrorKind::Validation, reported.to_owned()), "a longer text");
 }
 
 #[tokio::test]
-async fn no_argument_can_break_out_of_its_string() {
+async fn arguments_are_escaped_in_strings() {
     let stage = Stage::new().await;
     for value in [
         r#"", "admin": true, "x": ""#,
@@ -92,13 +93,13 @@ async fn no_argument_can_break_out_of_its_string() {
     ] {
         let case = format!("{value:?}");
         let config = json!({"method": "POST", "body": {"note": "{{v}}", "long": "a {{v}} b"}});
-        let made = stage.made(stage.at("/b", config), json!({"v": value})).await;
+        let made = stage.call_with(stage.config_at("/b", config), json!({"v": value})).await;
         let body = json!({"note": value, "long": format!("a {value} b")});
-        assert_eq!(made.only(&case).json(), body, "{case} in JSON");
+        assert_eq!(made.only_request(&case).json(), body, "{case} in JSON");
 
         let config = json!({"method": "POST", "bodyType": "form", "body": {"note": "{{v}}", "end": "1"}});
-        let made = stage.made(stage.at("/b", config), json!({"v": value})).await;
-        let seen = made.only(&case);
+        let made = stage.call_with(stage.config_at("/b", config), json!({"v": value})).await;
+        let seen = made.only_request(&case);
         let pairs: Vec<(String, String)> = url::form_urlencoded::parse(&seen.body)
             .map(|(name, value)| (name.into(), value.into()))
             .collect();
@@ -108,7 +109,7 @@ async fn no_argument_can_break_out_of_its_string() {
 }
 
 #[tokio::test]
-async fn a_body_is_written_by_its_type() {
+async fn a_body_is_encoded_by_its_type() {
     let stage = Stage::new().await;
     let arguments = json!({"a": "x y&z", "list": ["p", null, 2], "o": {"k": "v"}, "n": null});
     let fields =
@@ -136,8 +137,8 @@ async fn a_body_is_written_by_its_type() {
         for method in ["POST", "PUT", "PATCH", "DELETE", "GET"] {
             let case = format!("{method} {kind} {body}");
             let config = json!({"method": method, "bodyType": kind, "body": body});
-            let made = stage.made(stage.at("/b", config), arguments.clone()).await;
-            let seen = made.only(&case);
+            let made = stage.call_with(stage.config_at("/b", config), arguments.clone()).await;
+            let seen = made.only_request(&case);
             assert_eq!((seen.method.as_str(), seen.target.as_str()), (method, "/b"), "{case}");
             assert_eq!(seen.text(), text, "{case}: the body");
             assert_eq!(seen.header("content-type"), Some(media), "{case}: its type");
@@ -146,7 +147,7 @@ async fn a_body_is_written_by_its_type() {
 }
 
 #[tokio::test]
-async fn a_configured_content_type_wins() {
+async fn a_configured_content_type_takes_precedence() {
     let stage = Stage::new().await;
     for (kind, name, media) in [
         ("json", "Content-Type", "application/vnd.api+json"),
@@ -156,14 +157,14 @@ async fn a_configured_content_type_wins() {
     ] {
         let config =
             json!({"method": "POST", "bodyType": kind, "body": {"a": "1"}, "headers": {name: media}});
-        let made = stage.made(stage.at("/b", config), json!({"sub": "csv"})).await;
-        let sent: Vec<_> = made.only(media).headers.get_all("content-type").iter().collect();
+        let made = stage.call_with(stage.config_at("/b", config), json!({"sub": "csv"})).await;
+        let sent: Vec<_> = made.only_request(media).headers.get_all("content-type").iter().collect();
         assert_eq!(sent, [media.replace("{{sub}}", "csv").as_str()], "{kind}: {media}");
     }
 }
 
 #[tokio::test]
-async fn params_are_the_body_where_the_query_is_not_their_place() {
+async fn params_are_the_body_of_other_methods_than_get_and_head() {
     let stage = Stage::new().await;
     for (method, kind, text) in [
         ("POST", "json", r#"{"n":3,"s":"v3","list":[{"n":3}]}"#),
@@ -174,37 +175,37 @@ async fn params_are_the_body_where_the_query_is_not_their_place() {
     ] {
         let params = json!({"n": "{{n}}", "s": "v{{n}}", "gone": "{{gone}}", "list": [{"n": "{{n}}"}]});
         let config = json!({"method": method, "bodyType": kind, "params": params});
-        let made = stage.made(stage.at("/b", config), json!({"n": 3})).await;
-        let seen = made.only(method);
+        let made = stage.call_with(stage.config_at("/b", config), json!({"n": 3})).await;
+        let seen = made.only_request(method);
         assert_eq!((seen.target.as_str(), seen.text().as_str()), ("/b", text), "{method} {kind}");
     }
 }
 
 #[tokio::test]
-async fn a_body_that_is_one_absent_placeholder_is_none() {
+async fn a_body_of_one_absent_placeholder_is_not_sent() {
     let stage = Stage::new().await;
     let config = json!({"method": "POST", "body": "{{payload}}"});
-    let made = stage.made(stage.at("/b", config), json!({})).await;
-    let seen = made.only("absent");
+    let made = stage.call_with(stage.config_at("/b", config), json!({})).await;
+    let seen = made.only_request("absent");
     assert!(seen.body.is_empty(), "absent: {}", seen.text());
     assert_eq!(seen.header("content-type"), None, "absent: no type without a body");
 }
 
 #[tokio::test]
-async fn a_form_made_of_something_else_than_fields_is_not_sent_empty() {
+async fn a_form_that_is_not_an_object_is_rejected() {
     let stage = Stage::new().await;
     for value in [json!("a=1&b=2"), json!([1, 2]), json!(3)] {
         let case = value.to_string();
         let config = json!({"method": "POST", "bodyType": "form", "body": "{{payload}}"});
-        let made = stage.made(stage.at("/b", config), json!({"payload": value})).await;
-        let (kind, told) = made.refused(&case);
-        assert_eq!(kind, ErrorKind::Validation, "{case}: {told}");
-        assert!(told.contains("payload") || told.contains("body"), "{case}: {told}");
+        let made = stage.call_with(stage.config_at("/b", config), json!({"payload": value})).await;
+        let (kind, reported) = made.refused(&case);
+        assert_eq!(kind, ErrorKind::Validation, "{case}: {reported}");
+        assert!(reported.contains("payload") || reported.contains("body"), "{case}: {reported}");
     }
 }
 
 #[tokio::test]
-async fn defaults_of_the_schema_are_sent_unless_the_tool_keeps_them() {
+async fn defaults_of_the_schema_are_sent_unless_disabled() {
     let stage = Stage::new().await;
     let schema = json!({
         "type": "object",
@@ -243,17 +244,18 @@ async fn defaults_of_the_schema_are_sent_unless_the_tool_keeps_them() {
         ("/d?o={{units}}", json!({}), &json!({"q": "x"}), false, "/d?q=x", Value::Null),
     ] {
         let case = format!("{path} {config} with {arguments}, sendDefaults {sends}");
-        let config = with(stage.at(path, config), json!({"sendDefaults": sends}));
-        let made =
-            stage.made_by(with(defined(config), json!({"inputSchema": schema})), arguments.clone()).await;
-        let seen = made.only(&case);
+        let config = with(stage.config_at(path, config), json!({"sendDefaults": sends}));
+        let made = stage
+            .call_definition(with(defined(config), json!({"inputSchema": schema})), arguments.clone())
+            .await;
+        let seen = made.only_request(&case);
         assert_eq!(seen.target, target, "{case}: the target");
         let sent = if seen.body.is_empty() { Value::Null } else { seen.json() };
         assert_eq!(sent, body, "{case}: the body");
     }
-    // Said by nobody, defaults are sent.
+    // Without an explicit setting, defaults are sent.
     let definition =
-        with(defined(stage.at("/d", json!({"params": templates}))), json!({"inputSchema": schema}));
-    let made = stage.made_by(definition, json!({})).await;
-    assert_eq!(made.only("by default").target, "/d?u=metric", "by default");
+        with(defined(stage.config_at("/d", json!({"params": templates}))), json!({"inputSchema": schema}));
+    let made = stage.call_definition(definition, json!({})).await;
+    assert_eq!(made.only_request("by default").target, "/d?u=metric", "by default");
 }

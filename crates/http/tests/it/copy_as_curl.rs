@@ -1,4 +1,4 @@
-//! Calls as cURL commands: a real shell and a real curl send what the call itself sends, whatever is in it.
+//! Calls as cURL commands: a real shell and curl send the same request as the call itself.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -7,18 +7,18 @@ use haft_core::tool::input::{ToolInput, parse};
 use haft_core::{CurlCommand, Locale};
 use haft_engine::{CallError, CallOptions, Caller, ErrorKind, Source, SpaceId, Tool};
 use haft_http::import::{CurlOptions, curl};
-use haft_testkit::{Seen, json_reply};
+use haft_testkit::{RecordedRequest, json_reply};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 use uuid::Uuid;
 
-use crate::support::{Made, Stage, engine, open, with};
+use crate::support::{CallOutcome, Stage, engine, open, with};
 
-/// A word of every sort that means something to a shell, to curl or to a terminal.
+/// Text with every kind of character that is special in a shell, curl or a terminal.
 const HOSTILE: &str = "it's $(touch x) `id` \"q\" \\ %41 $HOME\n-d @file;&=?#[1-3]{a,b} 汉 \u{7}\r!";
 
-/// The same without what no header can hold.
+/// Special characters without the ones that headers do not allow.
 const IN_HEADER: &str = "it's $(touch x) `id` \"q\" \\ %41 $HOME -d @file;&=?#[1-3]{a,b} !";
 
 const SECRET: &str = "s3cr/t+k&y=?%~'x";
@@ -29,7 +29,7 @@ async fn stage() -> Stage {
     Stage::answering(&[("key", SECRET), ("me/key", SECRET)], |_| json_reply(200, &json!({}))).await
 }
 
-/// A call of a definition as a command.
+/// Renders a call of a definition as a command.
 fn command(stage: &Stage, definition: &Value, arguments: &Value) -> Result<CurlCommand, CallError> {
     let ToolInput { spec, .. } = parse(definition.clone()).expect("a definition");
     let space = SpaceId::from(Uuid::nil());
@@ -39,17 +39,17 @@ fn command(stage: &Stage, definition: &Value, arguments: &Value) -> Result<CurlC
     Ok(made.expect("a request"))
 }
 
-/// The call itself.
-async fn called(stage: &Stage, definition: &Value, arguments: &Value) -> Made {
+/// Executes the call itself.
+async fn called(stage: &Stage, definition: &Value, arguments: &Value) -> CallOutcome {
     stage.register(definition);
     stage.call(arguments.clone(), CallOptions::default().call_id(CALL.parse().expect("an id"))).await
 }
 
-/// What a shell sends that is given a command and the values of its variables.
-async fn pasted(stage: &Stage, command: &str, variables: &[(&str, &str)]) -> Seen {
+/// Runs a command in a shell with these variables, and returns the request it sends.
+async fn pasted(stage: &Stage, command: &str, variables: &[(&str, &str)]) -> RecordedRequest {
     let before = stage.up.seen().len();
     let mut shell = Command::new("sh");
-    // Neither the settings nor the proxies of whoever runs the tests.
+    // Settings and proxies of the machine must not apply.
     shell.args(["-c", command]).env_clear().env("PATH", std::env::var_os("PATH").expect("a path"));
     shell.envs(variables.iter().copied()).current_dir(std::env::temp_dir());
     let running = tokio::task::spawn_blocking(move || shell.output());
@@ -61,9 +61,9 @@ async fn pasted(stage: &Stage, command: &str, variables: &[(&str, &str)]) -> See
     seen.remove(0)
 }
 
-/// A request without what differs between senders: encodings of one value, boundaries, who sends it.
+/// A request without the parts that differ between senders: equivalent encodings, boundaries, user agent.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct ComparableRequest {
     method: String,
     path: String,
     query: Vec<(String, String)>,
@@ -71,7 +71,7 @@ struct Told {
     body: String,
 }
 
-fn told(seen: &Seen) -> Told {
+fn comparable(seen: &RecordedRequest) -> ComparableRequest {
     const OF_SENDER: [&str; 5] = ["accept", "accept-encoding", "content-length", "host", "user-agent"];
     let pairs = |text: &[u8]| form_urlencoded::parse(text).into_owned().collect::<Vec<_>>();
     let (path, query) = seen.target.split_once('?').unwrap_or((&seen.target, ""));
@@ -90,10 +90,16 @@ fn told(seen: &Seen) -> Told {
     if !boundary.is_empty() {
         headers.insert("content-type".to_owned(), media.to_owned());
     }
-    Told { method: seen.method.clone(), path: path.to_owned(), query: pairs(query.as_bytes()), headers, body }
+    ComparableRequest {
+        method: seen.method.clone(),
+        path: path.to_owned(),
+        query: pairs(query.as_bytes()),
+        headers,
+        body,
+    }
 }
 
-/// Whether this machine's curl has `--url-query`.
+/// Returns true if this machine's curl has `--url-query`.
 fn is_recent() -> bool {
     let version = Command::new("curl").arg("--version").output().expect("curl runs").stdout;
     let version = String::from_utf8_lossy(&version).into_owned();
@@ -102,7 +108,7 @@ fn is_recent() -> bool {
 }
 
 #[tokio::test]
-async fn a_shell_sends_what_the_call_sends() {
+async fn a_shell_sends_the_request_of_the_call() {
     let stage = stage().await;
     let arguments = json!({"v": HOSTILE, "h": IN_HEADER, "list": [1, HOSTILE], "n": 3});
     let file = |content: Value| with(json!({"filename": "a\"b.txt", "contentType": "text/plain"}), content);
@@ -179,28 +185,33 @@ async fn a_shell_sends_what_the_call_sends() {
     for (path, config) in cases {
         let case = format!("{path} {config}");
         let uses_secret = config.to_string().contains("secret://");
-        let definition = open(stage.at(path, config));
-        let call = told(called(&stage, &definition, &arguments).await.only(&case));
+        let definition = open(stage.config_at(path, config));
+        let call = comparable(called(&stage, &definition, &arguments).await.only_request(&case));
         let made = command(&stage, &definition, &arguments).expect(&case);
         assert!(!made.command.contains("s3cr"), "{case}: {}", made.command);
         assert_eq!(made.secrets.is_empty(), !uses_secret, "{case}: {:?}", made.secrets);
         let seen = pasted(&stage, &made.command, &[("KEY", SECRET), ("MY_KEY", SECRET)]).await;
-        assert_eq!(told(&seen), call, "{case}: {}", made.command);
+        assert_eq!(comparable(&seen), call, "{case}: {}", made.command);
     }
 }
 
 #[tokio::test]
-async fn the_generic_form_is_what_the_model_asked_for() {
+async fn the_generic_form_is_the_request_of_the_model() {
     let stage = stage().await;
     let definition = open(json!({"baseUrl": stage.up.url("/v1"), "headers": {"X-Key": "secret://key"}}));
     let arguments = json!({"url": "/items?limit=5", "method": "PUT", "body": {"a": HOSTILE}});
-    let call = told(called(&stage, &definition, &arguments).await.only("generic"));
+    let call = comparable(called(&stage, &definition, &arguments).await.only_request("generic"));
     let made = command(&stage, &definition, &arguments).expect("a command");
-    assert_eq!(told(&pasted(&stage, &made.command, &[("KEY", SECRET)]).await), call, "{}", made.command);
+    assert_eq!(
+        comparable(&pasted(&stage, &made.command, &[("KEY", SECRET)]).await),
+        call,
+        "{}",
+        made.command
+    );
 }
 
 #[tokio::test]
-async fn a_command_reads_as_people_write_it() {
+async fn a_command_is_readable() {
     const OF_JSON: &str = "-H 'Idempotency-Key: call_1' -H 'Content-Type: application/json'";
     let stage = stage().await;
     let origin = stage.up.url("");
@@ -249,7 +260,7 @@ async fn a_command_reads_as_people_write_it() {
         ),
     ] {
         let case = format!("{path} {config}");
-        let made = command(&stage, &open(stage.at(path, config)), &json!({"v": "a'b"})).expect(&case);
+        let made = command(&stage, &open(stage.config_at(path, config)), &json!({"v": "a'b"})).expect(&case);
         assert_eq!(made.command, expected, "{case}");
         assert_eq!(made.notes.len(), notes, "{case}: {:?}", made.notes);
     }
@@ -257,7 +268,7 @@ async fn a_command_reads_as_people_write_it() {
 }
 
 #[tokio::test]
-async fn a_credential_that_is_written_out_is_not_shown() {
+async fn a_literal_credential_is_masked() {
     let stage = stage().await;
     let literal = "l1teral-cred'ential";
     for config in [
@@ -274,15 +285,15 @@ async fn a_credential_that_is_written_out_is_not_shown() {
         json!({"method": "POST", "body": {"deep": {"password": literal}}}),
     ] {
         let case = config.to_string();
-        let made = command(&stage, &open(stage.at("/i", config)), &json!({})).expect(&case);
+        let made = command(&stage, &open(stage.config_at("/i", config)), &json!({})).expect(&case);
         assert!(!made.command.contains("l1t") && made.command.contains("***"), "{case}: {}", made.command);
         let said: Vec<String> = made.notes.iter().map(ToString::to_string).collect();
-        assert!(said.iter().any(|note| note.contains("written out")), "{case}: {said:?}");
+        assert!(said.iter().any(|note| note.contains("written literally")), "{case}: {said:?}");
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_or_written_is_said_in_words() {
+async fn calls_without_a_command_are_errors_with_a_reason() {
     let stage = stage().await;
     let two = json!([{"filename": "a", "base64": "AA=="}, {"filename": "b", "base64": "AA=="}]);
     for (config, arguments, kind, says) in [
@@ -302,7 +313,7 @@ async fn what_cannot_be_sent_or_written_is_said_in_words() {
             json!({"method": "POST", "bodyType": "multipart", "body": {"f": ["{{v}}"]}}),
             json!({"v": "artifact://0190b5a0-0000-7000-8000-000000000000"}),
             ErrorKind::Conflict,
-            "kept here",
+            "stored file",
         ),
         (json!({"params": {"q": "to {{q}}"}}), json!({}), ErrorKind::Validation, "q: is required"),
         (
@@ -313,15 +324,15 @@ async fn what_cannot_be_sent_or_written_is_said_in_words() {
         ),
     ] {
         let case = config.to_string();
-        let error = command(&stage, &open(stage.at("/i", config)), &arguments).expect_err(&case);
+        let error = command(&stage, &open(stage.config_at("/i", config)), &arguments).expect_err(&case);
         assert_eq!(error.kind(), kind, "{case}: {error}");
         assert!(error.message().to_string().contains(says), "{case}: {error}");
     }
 }
 
-/// A tool of a command sends, without any argument, what the command was made of.
+/// A tool imported from a command sends the same request, without any arguments.
 #[tokio::test]
-async fn a_command_is_read_back_as_a_tool_that_sends_the_same() {
+async fn an_imported_command_sends_the_same_request() {
     let stage = stage().await;
     let arguments = json!({"v": "it's a [b] $x `y`, \"q\" & 汉", "n": 3});
     for (path, config) in [
@@ -366,8 +377,8 @@ async fn a_command_is_read_back_as_a_tool_that_sends_the_same() {
         ),
     ] {
         let case = config.to_string();
-        let definition = open(stage.at(path, config));
-        let call = told(called(&stage, &definition, &arguments).await.only(&case));
+        let definition = open(stage.config_at(path, config));
+        let call = comparable(called(&stage, &definition, &arguments).await.only_request(&case));
         let written = command(&stage, &definition, &arguments).expect(&case).command;
         let imported = curl(&written, &CurlOptions::default());
         let imported = imported.unwrap_or_else(|wrong| panic!("{written}: {wrong:?}"));
@@ -386,6 +397,6 @@ async fn a_command_is_read_back_as_a_tool_that_sends_the_same() {
         let result = tools.execute(tool.spec.name.as_str(), json!({}), options).await.expect("it works");
         assert!(result.is_success(), "{written}: {:?}", result.error());
         let seen = stage.up.seen().split_off(before).pop().expect("a request");
-        assert_eq!(told(&seen), call, "{written}");
+        assert_eq!(comparable(&seen), call, "{written}");
     }
 }

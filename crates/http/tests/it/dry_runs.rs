@@ -4,7 +4,7 @@ use haft_engine::{CallOptions, ErrorKind};
 use haft_testkit::json_reply;
 use serde_json::{Value, json};
 
-use crate::support::{Made, Stage, open};
+use crate::support::{CallOutcome, Stage, open};
 
 const LITERAL: &str = "l1teral-cred-ential";
 
@@ -12,7 +12,7 @@ async fn stage() -> Stage {
     Stage::answering(&[("k", "the-hidden-value")], |_| json_reply(200, &json!({}))).await
 }
 
-async fn dry(stage: &Stage, config: Value, arguments: Value) -> Made {
+async fn dry(stage: &Stage, config: Value, arguments: Value) -> CallOutcome {
     stage.register(&open(config));
     let options = CallOptions::default().dry_run().call_id("call_1".parse().expect("an id"));
     let made = stage.call(arguments, options).await;
@@ -26,11 +26,11 @@ async fn a_dry_run_shows_the_whole_request_and_sends_nothing() {
     let arguments = json!({"id": "a/b", "city": "Zürich", "n": 3, "trace": "t"});
     for (config, shown) in [
         (
-            stage.at("/items/{{id}}?c={{city}}", json!({"params": {"n": "{{n}}", "gone": "{{gone}}"}})),
+            stage.config_at("/items/{{id}}?c={{city}}", json!({"params": {"n": "{{n}}", "gone": "{{gone}}"}})),
             json!({"method": "GET", "url": stage.up.url("/items/a%2Fb?c=Z%C3%BCrich&n=3"), "headers": {}}),
         ),
         (
-            stage.at("/i", json!({
+            stage.config_at("/i", json!({
                 "method": "POST",
                 "headers": {"X-City": "{{city}}", "X-Key": "secret://k", "X-Long": "v=secret://me/k;"},
                 "query": {"n": "{{n}}"},
@@ -47,7 +47,7 @@ async fn a_dry_run_shows_the_whole_request_and_sends_nothing() {
             }),
         ),
         (
-            stage.at("/i", json!({"method": "PUT", "bodyType": "form", "body": {"a": "{{id}}", "n": "{{n}}"}})),
+            stage.config_at("/i", json!({"method": "PUT", "bodyType": "form", "body": {"a": "{{id}}", "n": "{{n}}"}})),
             json!({
                 "method": "PUT",
                 "url": stage.up.url("/i"),
@@ -56,7 +56,7 @@ async fn a_dry_run_shows_the_whole_request_and_sends_nothing() {
             }),
         ),
         (
-            stage.at("/i", json!({
+            stage.config_at("/i", json!({
                 "method": "PATCH", "bodyType": "text", "body": "to {{city}}", "headers": {"Content-Type": "text/x-note"},
             })),
             json!({
@@ -67,7 +67,7 @@ async fn a_dry_run_shows_the_whole_request_and_sends_nothing() {
             }),
         ),
         (
-            stage.at("/i", json!({"method": "DELETE", "query": {}})),
+            stage.config_at("/i", json!({"method": "DELETE", "query": {}})),
             json!({"method": "DELETE", "url": stage.up.url("/i"), "headers": {"idempotency-key": "call_1"}}),
         ),
     ] {
@@ -79,7 +79,7 @@ async fn a_dry_run_shows_the_whole_request_and_sends_nothing() {
 }
 
 #[tokio::test]
-async fn a_dry_run_names_secrets_and_masks_what_is_written_out() {
+async fn a_dry_run_names_secrets_and_masks_literals() {
     let stage = stage().await;
     for (config, header, value) in [
         (json!({"auth": {"type": "bearer", "token": "secret://k"}}), "authorization", "Bearer secret://k"),
@@ -110,9 +110,9 @@ async fn a_dry_run_names_secrets_and_masks_what_is_written_out() {
         ),
     ] {
         let case = config.to_string();
-        let made = dry(&stage, stage.at("/i", config), json!({})).await;
+        let made = dry(&stage, stage.config_at("/i", config), json!({})).await;
         assert_eq!(made.data(&case)["headers"][header], value, "{case}");
-        let shown = made.shown();
+        let shown = made.visible_text();
         assert!(!shown.contains(LITERAL) && !shown.contains("the-hidden-value"), "{case}: {shown}");
     }
     let key = |value: &str| json!({"auth": {"type": "apiKey", "in": "query", "name": "k", "value": value}});
@@ -123,32 +123,32 @@ async fn a_dry_run_names_secrets_and_masks_what_is_written_out() {
         ("/i", json!({"params": {"api_key": LITERAL}}), "/i?api_key=***"),
     ] {
         let case = format!("{written} {config}");
-        let made = dry(&stage, stage.at(written, config), json!({})).await;
+        let made = dry(&stage, stage.config_at(written, config), json!({})).await;
         assert_eq!(made.data(&case)["url"], stage.up.url(target), "{case}");
     }
 }
 
 #[tokio::test]
-async fn the_name_of_a_secret_stays_readable_in_a_query_and_a_form() {
+async fn secret_names_are_readable_in_a_query_and_a_form() {
     let stage = stage().await;
-    let made = dry(&stage, stage.at("/i", json!({"params": {"k": "secret://k"}})), json!({})).await;
+    let made = dry(&stage, stage.config_at("/i", json!({"params": {"k": "secret://k"}})), json!({})).await;
     assert_eq!(made.data("params")["url"], stage.up.url("/i?k=secret://k"), "params");
     let config = json!({"method": "POST", "bodyType": "form", "body": {"k": "secret://k"}});
-    let made = dry(&stage, stage.at("/i", config), json!({})).await;
+    let made = dry(&stage, stage.config_at("/i", config), json!({})).await;
     assert_eq!(made.data("form")["body"], "k=secret://k", "a form");
 }
 
 #[tokio::test]
-async fn a_cookie_that_is_written_out_is_not_shown() {
+async fn a_literal_cookie_is_masked() {
     let stage = stage().await;
     let cookie = format!("session={LITERAL}; theme=dark");
-    let made = dry(&stage, stage.at("/i", json!({"headers": {"Cookie": cookie}})), json!({})).await;
-    let shown = made.shown();
+    let made = dry(&stage, stage.config_at("/i", json!({"headers": {"Cookie": cookie}})), json!({})).await;
+    let shown = made.visible_text();
     assert!(made.result.is_success() && !shown.contains(LITERAL), "cookie: {shown}");
 }
 
 #[tokio::test]
-async fn a_dry_run_checks_what_a_call_would_check() {
+async fn a_dry_run_reports_the_violations_of_a_call() {
     let stage = stage().await;
     for (written, config, arguments, name) in [
         ("/{{x}}", json!({}), json!({}), "x"),
@@ -157,23 +157,23 @@ async fn a_dry_run_checks_what_a_call_would_check() {
         ("/i", json!({"params": {"q": "to {{q}}"}}), json!({}), "q"),
     ] {
         let case = format!("{written} {config} with {arguments}");
-        let made = dry(&stage, stage.at(written, config), arguments).await;
-        let (kind, told) = made.refused(&case);
-        assert_eq!(kind, ErrorKind::Validation, "{case}: {told}");
-        assert!(told.starts_with(&format!("Invalid inputs: {name}: ")), "{case}: {told}");
+        let made = dry(&stage, stage.config_at(written, config), arguments).await;
+        let (kind, reported) = made.refused(&case);
+        assert_eq!(kind, ErrorKind::Validation, "{case}: {reported}");
+        assert!(reported.starts_with(&format!("Invalid inputs: {name}: ")), "{case}: {reported}");
     }
 }
 
 #[tokio::test]
-async fn a_dry_run_needs_no_secret_to_be_set() {
+async fn a_dry_run_does_not_require_secrets() {
     let stage = stage().await;
     let config = json!({"auth": {"type": "bearer", "token": "secret://not_set"}});
-    let made = dry(&stage, stage.at("/i", config), json!({})).await;
+    let made = dry(&stage, stage.config_at("/i", config), json!({})).await;
     assert_eq!(made.data("not set")["headers"]["authorization"], "Bearer secret://not_set", "not set");
 }
 
 #[tokio::test]
-async fn a_generic_tool_shows_what_the_model_asks_for() {
+async fn a_dry_run_of_a_generic_tool_shows_the_models_request() {
     let stage = stage().await;
     let config = json!({"baseUrl": stage.up.url("/v1"), "headers": {"X-Key": "secret://k"}});
     let arguments = json!({"url": "/items?limit=5", "method": "POST", "body": {"a": 1}});

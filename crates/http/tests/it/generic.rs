@@ -1,32 +1,32 @@
-//! The generic form: the model gives path, method and body, and never leaves the base URL.
+//! The generic form: the model supplies path, method and body, and never leaves the base URL.
 
 use haft_engine::ErrorKind;
 use haft_testkit::json_reply;
 use serde_json::{Value, json};
 
-use crate::support::{Made, Stage, defined, with};
+use crate::support::{CallOutcome, Stage, defined, with};
 
 fn tool(stage: &Stage, config: Value) -> Value {
     defined(with(json!({"baseUrl": stage.up.url("/v1")}), config))
 }
 
-async fn get(stage: &Stage, url: &str) -> Made {
-    stage.made_by(tool(stage, json!({})), json!({"url": url, "method": "GET"})).await
+async fn get(stage: &Stage, url: &str) -> CallOutcome {
+    stage.call_definition(tool(stage, json!({})), json!({"url": url, "method": "GET"})).await
 }
 
 #[track_caller]
-fn assert_refused(stage: &Stage, made: &Made, url: &str) {
-    let (kind, told) = made.refused(url);
-    assert_eq!(kind, ErrorKind::Validation, "{url:?}: {told}");
+fn assert_refused(stage: &Stage, made: &CallOutcome, url: &str) {
+    let (kind, reported) = made.refused(url);
+    assert_eq!(kind, ErrorKind::Validation, "{url:?}: {reported}");
     let words = format!(
         "Invalid inputs: url: must be a path under {}, such as /items?limit=5, without . or .. in it",
         stage.up.url("/v1/")
     );
-    assert_eq!(told, words, "{url:?}");
+    assert_eq!(reported, words, "{url:?}");
 }
 
 #[tokio::test]
-async fn a_path_is_taken_under_the_base() {
+async fn a_path_is_resolved_below_the_base() {
     let stage = Stage::new().await;
     let origin = stage.up.address.to_string();
     for (url, target) in [
@@ -54,14 +54,14 @@ async fn a_path_is_taken_under_the_base() {
         (stage.up.url("/v1/"), "/v1/"),
     ] {
         let made = get(&stage, &url).await;
-        let seen = made.only(&url);
+        let seen = made.only_request(&url);
         assert_eq!(seen.target, target, "{url}");
         assert_eq!(seen.header("host"), Some(origin.as_str()), "{url}: the origin");
     }
 }
 
 #[tokio::test]
-async fn a_path_that_steps_out_for_any_reader_is_refused() {
+async fn a_path_that_any_parser_resolves_outside_is_rejected() {
     let stage = Stage::new().await;
     for url in [
         "../admin",
@@ -108,7 +108,7 @@ async fn a_path_that_steps_out_for_any_reader_is_refused() {
 }
 
 #[tokio::test]
-async fn an_address_elsewhere_is_refused() {
+async fn an_absolute_url_outside_the_base_is_rejected() {
     let stage = Stage::new().await;
     let own = stage.up.address.to_string();
     for url in [
@@ -129,7 +129,7 @@ async fn an_address_elsewhere_is_refused() {
 }
 
 #[tokio::test]
-async fn an_address_under_the_base_is_held_to_the_same() {
+async fn an_absolute_url_below_the_base_follows_the_same_rules() {
     let stage = Stage::new().await;
     for path in ["/v1/../admin", "/v1/%2e%2e/admin", "/v1/..\\admin", "/v1/items#part"] {
         let url = stage.up.url(path);
@@ -138,7 +138,7 @@ async fn an_address_under_the_base_is_held_to_the_same() {
 }
 
 #[tokio::test]
-async fn a_step_with_parameters_behind_it_is_still_a_step() {
+async fn dots_with_path_parameters_are_rejected() {
     let stage = Stage::new().await;
     for url in ["/..;/admin", "/..;x=1/admin", "/items/..%3b/..;/admin"] {
         let made = get(&stage, url).await;
@@ -151,7 +151,7 @@ async fn a_step_with_parameters_behind_it_is_still_a_step() {
 }
 
 #[tokio::test]
-async fn method_and_body_are_the_models() {
+async fn method_and_body_come_from_the_model() {
     let stage = Stage::new().await;
     let form = "application/x-www-form-urlencoded";
     for (kind, method, body, text, media) in [
@@ -169,8 +169,8 @@ async fn method_and_body_are_the_models() {
     ] {
         let case = format!("{kind} {method} {body}");
         let arguments = json!({"url": "/items", "method": method, "body": body});
-        let made = stage.made_by(tool(&stage, json!({"bodyType": kind})), arguments).await;
-        let seen = made.only(&case);
+        let made = stage.call_definition(tool(&stage, json!({"bodyType": kind})), arguments).await;
+        let seen = made.only_request(&case);
         assert_eq!((seen.method.as_str(), seen.target.as_str()), (method, "/v1/items"), "{case}");
         assert_eq!((seen.text().as_str(), seen.header("content-type")), (text, media), "{case}");
         let key = (!matches!(method, "GET" | "HEAD")).then(|| made.result.call_id.as_str());
@@ -179,12 +179,12 @@ async fn method_and_body_are_the_models() {
 }
 
 #[tokio::test]
-async fn a_form_that_the_model_writes_as_text_is_not_sent_empty() {
+async fn a_form_given_as_text_is_never_sent_empty() {
     let stage = Stage::new().await;
     let arguments = json!({"url": "/items", "method": "POST", "body": "a=1&b=2"});
-    let made = stage.made_by(tool(&stage, json!({"bodyType": "form"})), arguments).await;
+    let made = stage.call_definition(tool(&stage, json!({"bodyType": "form"})), arguments).await;
     if made.result.is_success() {
-        assert_eq!(made.only("a form as text").text(), "a=1&b=2", "a form as text, if it is sent");
+        assert_eq!(made.only_request("a form as text").text(), "a=1&b=2", "a form as text, if it is sent");
     } else {
         assert_eq!(
             made.refused("a form as text").0,
@@ -195,20 +195,20 @@ async fn a_form_that_the_model_writes_as_text_is_not_sent_empty() {
 }
 
 #[tokio::test]
-async fn what_the_tool_sets_is_not_the_models_to_change() {
+async fn a_model_cannot_override_the_tools_fields() {
     let stage = Stage::answering(&[("k", "the-hidden-value")], |_| json_reply(200, &json!({}))).await;
     let config = json!({
         "headers": {"X-Fixed": "1"}, "query": {"v": "2"}, "auth": {"type": "bearer", "token": "secret://k"},
     });
     for (url, target) in [("/items", "/v1/items?v=2"), ("/items?a=b", "/v1/items?a=b&v=2")] {
         let arguments = json!({"url": url, "method": "GET"});
-        let made = stage.made_by(tool(&stage, config.clone()), arguments).await;
-        let seen = made.only(url);
+        let made = stage.call_definition(tool(&stage, config.clone()), arguments).await;
+        let seen = made.only_request(url);
         assert_eq!(seen.target, target, "{url}");
         assert_eq!(seen.header("x-fixed"), Some("1"), "{url}: the header");
         assert_eq!(seen.header("authorization"), Some("Bearer the-hidden-value"), "{url}: the token");
     }
-    for (arguments, told) in [
+    for (arguments, reported) in [
         (
             json!({"url": "/x", "method": "GET", "headers": {"X-Fixed": "2"}}),
             "headers: is not a known property",
@@ -222,15 +222,15 @@ async fn what_the_tool_sets_is_not_the_models_to_change() {
         (json!({"url": "/x"}), "method: is required"),
     ] {
         let case = arguments.to_string();
-        let made = stage.made_by(tool(&stage, config.clone()), arguments).await;
+        let made = stage.call_definition(tool(&stage, config.clone()), arguments).await;
         let (kind, message) = made.refused(&case);
         assert_eq!(kind, ErrorKind::Validation, "{case}: {message}");
-        assert!(message.starts_with(&format!("Invalid inputs: {told}")), "{case}: {message}");
+        assert!(message.starts_with(&format!("Invalid inputs: {reported}")), "{case}: {message}");
     }
 }
 
 #[tokio::test]
-async fn a_path_beside_a_base_is_one_url_written_in_two_parts() {
+async fn a_path_and_a_base_form_one_url() {
     let stage = Stage::new().await;
     for (base, url, arguments, target) in [
         ("/v1", "/items/{{id}}", json!({"id": "7"}), "/v1/items/7"),
@@ -242,10 +242,10 @@ async fn a_path_beside_a_base_is_one_url_written_in_two_parts() {
     ] {
         let case = format!("{base} and {url} with {arguments}");
         let definition = defined(json!({"baseUrl": stage.up.url(base), "url": url}));
-        let made = stage.made_by(definition, arguments).await;
-        assert_eq!(made.only(&case).target, target, "{case}");
+        let made = stage.call_definition(definition, arguments).await;
+        assert_eq!(made.only_request(&case).target, target, "{case}");
     }
     let definition = defined(json!({"baseUrl": stage.up.url("/v1"), "url": "/items/{{id}}"}));
-    let made = stage.made_by(definition, json!({"id": ".."})).await;
+    let made = stage.call_definition(definition, json!({"id": ".."})).await;
     assert_eq!(made.refused("a step").0, ErrorKind::Validation, "a step");
 }

@@ -1,4 +1,4 @@
-//! Headers: values may hold variables and secrets, names are the author's alone.
+//! Headers: values may contain variables and secrets; names are fixed by the author.
 
 use haft_engine::ErrorKind;
 use haft_http::is_harmless_header;
@@ -27,15 +27,20 @@ async fn values_are_filled_in_as_text() {
     ] {
         let case = format!("{value} with {arguments}");
         let config = json!({"headers": {"X-Value": value}, "params": {}});
-        let made = stage.made(stage.at("/h", config), arguments).await;
-        let values: Vec<&[u8]> =
-            made.only(&case).headers.get_all("x-value").iter().map(|value| value.as_bytes()).collect();
+        let made = stage.call_with(stage.config_at("/h", config), arguments).await;
+        let values: Vec<&[u8]> = made
+            .only_request(&case)
+            .headers
+            .get_all("x-value")
+            .iter()
+            .map(|value| value.as_bytes())
+            .collect();
         assert_eq!(values, [sent.as_bytes()], "{case}");
     }
 }
 
 #[tokio::test]
-async fn a_control_character_is_an_error_and_nothing_is_sent() {
+async fn a_control_character_is_rejected_and_nothing_is_sent() {
     let stage = Stage::new().await;
     for value in [
         "a\r\nX-Evil: 1",
@@ -57,15 +62,17 @@ async fn a_control_character_is_an_error_and_nothing_is_sent() {
         ] {
             let case = format!("{value:?} in {header}");
             let config = json!({"headers": {"X-Value": header}});
-            let made = stage.made(stage.at("/h", config), arguments).await;
-            let told = format!("Invalid inputs: {name}: holds a control character, which a header cannot");
-            assert_eq!(made.refused(&case), (ErrorKind::Validation, told), "{case}");
+            let made = stage.call_with(stage.config_at("/h", config), arguments).await;
+            let reported = format!(
+                "Invalid inputs: {name}: contains a control character, which is not allowed in a header"
+            );
+            assert_eq!(made.refused(&case), (ErrorKind::Validation, reported), "{case}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_header_with_only_an_absent_placeholder_is_left_out() {
+async fn a_header_with_only_an_absent_placeholder_is_omitted() {
     let stage = Stage::new().await;
     for (header, arguments) in [
         ("{{v}}", json!({})),
@@ -75,24 +82,25 @@ async fn a_header_with_only_an_absent_placeholder_is_left_out() {
     ] {
         let case = format!("{header} with {arguments}");
         let config = json!({"headers": {"X-Value": header, "X-Other": "kept"}, "params": {}});
-        let made = stage.made(stage.at("/h", config), arguments).await;
-        let seen = made.only(&case);
+        let made = stage.call_with(stage.config_at("/h", config), arguments).await;
+        let seen = made.only_request(&case);
         assert_eq!((seen.header("x-value"), seen.header("x-other")), (None, Some("kept")), "{case}");
     }
-    let made = stage.made(stage.at("/h", json!({"headers": {"X-Value": "v={{v}}"}})), json!({})).await;
-    let told = "Invalid inputs: v: is required: it is part of a longer text".to_owned();
-    assert_eq!(made.refused("a longer text"), (ErrorKind::Validation, told), "a longer text");
+    let made =
+        stage.call_with(stage.config_at("/h", json!({"headers": {"X-Value": "v={{v}}"}})), json!({})).await;
+    let reported = "Invalid inputs: v: is required: it is part of a longer text".to_owned();
+    assert_eq!(made.refused("a longer text"), (ErrorKind::Validation, reported), "a longer text");
 }
 
 #[tokio::test]
-async fn arguments_set_no_header_of_their_own() {
+async fn arguments_cannot_add_headers() {
     let stage = Stage::new().await;
     let arguments = json!({
         "Authorization": "Bearer forged", "Host": "evil.example", "X-Key": "forged",
         "headers": {"X-Key": "forged"}, "Transfer-Encoding": "chunked",
     });
-    let made = stage.made(stage.at("/h", json!({"headers": {"X-Key": "own"}})), arguments).await;
-    let seen = made.only("forged");
+    let made = stage.call_with(stage.config_at("/h", json!({"headers": {"X-Key": "own"}})), arguments).await;
+    let seen = made.only_request("forged");
     let host = stage.up.address.to_string();
     for (name, value) in [
         ("authorization", None),
@@ -105,7 +113,7 @@ async fn arguments_set_no_header_of_their_own() {
 }
 
 #[tokio::test]
-async fn secrets_stand_alone_or_inside_longer_values() {
+async fn secrets_can_be_the_whole_value_or_a_part() {
     let secrets = [("k", "s3cret-value"), ("me/own", "my-own-value"), ("padded", "  padded-value\r\n")];
     let stage = Stage::answering(&secrets, |_| json_reply(200, &json!({}))).await;
     for (header, sent) in [
@@ -119,24 +127,25 @@ async fn secrets_stand_alone_or_inside_longer_values() {
         ("a secret://padded b", "a padded-value b"),
     ] {
         let config = json!({"headers": {"X-Value": header}, "params": {}});
-        let made = stage.made(stage.at("/h", config), json!({"v": "x"})).await;
-        assert_eq!(made.only(header).header("x-value"), Some(sent), "{header}");
+        let made = stage.call_with(stage.config_at("/h", config), json!({"v": "x"})).await;
+        assert_eq!(made.only_request(header).header("x-value"), Some(sent), "{header}");
     }
 }
 
 #[tokio::test]
-async fn a_secret_that_no_header_can_hold_is_told_without_its_value() {
+async fn an_invalid_secret_in_a_header_is_reported_without_its_value() {
     let stage = Stage::answering(&[("k", "first-line\nsecond-line")], |_| json_reply(200, &json!({}))).await;
-    let made = stage.made(stage.at("/h", json!({"headers": {"X-Key": "secret://k"}})), json!({})).await;
-    let (kind, told) = made.refused("two lines");
-    assert_eq!(kind, ErrorKind::Validation, "two lines: {told}");
-    assert!(told.contains("headers.x-key"), "two lines: {told}");
-    let shown = made.shown();
+    let made =
+        stage.call_with(stage.config_at("/h", json!({"headers": {"X-Key": "secret://k"}})), json!({})).await;
+    let (kind, reported) = made.refused("two lines");
+    assert_eq!(kind, ErrorKind::Validation, "two lines: {reported}");
+    assert!(reported.contains("headers.x-key"), "two lines: {reported}");
+    let shown = made.visible_text();
     assert!(!shown.contains("first-line") && !shown.contains("second-line"), "two lines: {shown}");
 }
 
 #[tokio::test]
-async fn names_that_are_not_the_authors_to_set_are_refused_when_saved() {
+async fn reserved_header_names_are_rejected_when_saved() {
     let tools = engine(&[]);
     let (not_yours, bad) = ("is set by Haft itself and cannot be configured", "is not the name of a header");
     for (name, words) in [
@@ -164,18 +173,18 @@ async fn names_that_are_not_the_authors_to_set_are_refused_when_saved() {
         ("(x)", bad),
     ] {
         let config = json!({"url": "https://api.example.com/", "headers": {"X-Fine": "1", name: "v"}});
-        let told = wrong(&tools, open(config));
-        assert_eq!(told, [(format!("config.headers.{name}"), words.to_owned())], "{name:?}");
+        let reported = wrong(&tools, open(config));
+        assert_eq!(reported, [(format!("config.headers.{name}"), words.to_owned())], "{name:?}");
     }
 }
 
 #[tokio::test]
-async fn values_that_can_never_be_sent_are_refused_when_saved() {
+async fn invalid_values_are_rejected_when_saved() {
     let tools = engine(&[]);
     for (value, words) in [
-        (json!("a\nb"), "holds a character that a header cannot"),
-        (json!("a\r\nX-Evil: {{v}}"), "holds a character that a header cannot"),
-        (json!("{{v}}\u{0}"), "holds a character that a header cannot"),
+        (json!("a\nb"), "contains a character that is not allowed in a header"),
+        (json!("a\r\nX-Evil: {{v}}"), "contains a character that is not allowed in a header"),
+        (json!("{{v}}\u{0}"), "contains a character that is not allowed in a header"),
         (json!("{{a b}}"), "{{a b}} is not a variable"),
         (json!("{{v"), "{{ is never closed by }}"),
         (json!("Bearer secret://"), "secret:// must be followed by a name"),
@@ -183,26 +192,26 @@ async fn values_that_can_never_be_sent_are_refused_when_saved() {
         (json!(["a"]), "is not of types"),
     ] {
         let config = json!({"url": "https://api.example.com/", "headers": {"X-Value": value}});
-        let told = wrong(&tools, open(config));
-        assert_eq!(told.len(), 1, "{value}: {told:?}");
-        let (path, message) = &told[0];
+        let reported = wrong(&tools, open(config));
+        assert_eq!(reported.len(), 1, "{value}: {reported:?}");
+        let (path, message) = &reported[0];
         assert!(path == "config.headers.X-Value" && message.contains(words), "{value}: {path}: {message}");
     }
 }
 
 #[tokio::test]
-async fn a_header_given_twice_in_different_case_is_refused_when_saved() {
+async fn duplicate_headers_in_different_case_are_rejected_when_saved() {
     let tools = engine(&[]);
     for (first, second) in [("X-Key", "x-key"), ("content-type", "Content-Type"), ("ACCEPT", "accept")] {
         let config = json!({"url": "https://api.example.com/", "headers": {first: "1", second: "2"}});
-        let told = wrong(&tools, open(config));
+        let reported = wrong(&tools, open(config));
         let words = "is given twice, in different spellings".to_owned();
-        assert_eq!(told, [(format!("config.headers.{second}"), words)], "{first} and {second}");
+        assert_eq!(reported, [(format!("config.headers.{second}"), words)], "{first} and {second}");
     }
 }
 
 #[test]
-fn short_values_dates_and_words_are_harmless_in_headers_and_credentials_are_not() {
+fn short_values_and_dates_are_harmless_in_headers_and_credentials_are_not() {
     for (name, value, is_harmless) in [
         ("X-Tenant", "ACME", true),
         ("X-Api-Version", "2024-01-01", true),

@@ -1,4 +1,4 @@
-//! The id of a call on its way: `{{callId}}`, and the key that makes a repeat safe.
+//! The call id in requests: `{{callId}}`, and the idempotency key.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::support::{Stage, open, with};
 
 #[tokio::test]
-async fn the_call_id_is_filled_in_and_is_the_key() {
+async fn the_call_id_is_a_variable_and_the_idempotency_key() {
     let stage = Stage::new().await;
     let config = json!({
         "method": "POST",
@@ -17,12 +17,12 @@ async fn the_call_id_is_filled_in_and_is_the_key() {
         "headers": {"X-Call": "id={{ callId }}"},
         "body": {"id": "{{callId}}", "text": "call {{callId}}"},
     });
-    stage.register(&open(stage.at("/calls/{{callId}}", config)));
+    stage.register(&open(stage.config_at("/calls/{{callId}}", config)));
     let given = CallOptions::default().call_id("call_123".parse().expect("an id"));
     for (case, options) in [("given", given), ("made", CallOptions::default())] {
-        // An argument of that name is not the call's id.
+        // An argument with that name is not the call id.
         let made = stage.call(json!({"callId": "forged"}), options).await;
-        let seen = made.only(case);
+        let seen = made.only_request(case);
         let id = made.result.call_id.as_str();
         assert_eq!(id == "call_123", case == "given", "{case}: {id}");
         assert_eq!(seen.target, format!("/calls/{id}?q={id}"), "{case}: the target");
@@ -33,19 +33,19 @@ async fn the_call_id_is_filled_in_and_is_the_key() {
 }
 
 #[tokio::test]
-async fn every_method_that_changes_something_carries_the_key() {
+async fn every_writing_method_has_the_idempotency_key() {
     let stage = Stage::new().await;
     for (method, has_key) in
         [("GET", false), ("HEAD", false), ("POST", true), ("PUT", true), ("PATCH", true), ("DELETE", true)]
     {
-        let made = stage.made(stage.at("/k", json!({"method": method})), json!({})).await;
+        let made = stage.call_with(stage.config_at("/k", json!({"method": method})), json!({})).await;
         let key = has_key.then(|| made.result.call_id.as_str());
-        assert_eq!(made.only(method).header("idempotency-key"), key, "{method}");
+        assert_eq!(made.only_request(method).header("idempotency-key"), key, "{method}");
     }
 }
 
 #[tokio::test]
-async fn every_attempt_carries_the_same_key() {
+async fn every_attempt_has_the_same_key() {
     for (method, status) in [("POST", 503), ("PATCH", 429), ("PUT", 500), ("DELETE", 502)] {
         let before = AtomicUsize::new(0);
         let stage = Stage::answering(&[], move |_| {
@@ -53,7 +53,7 @@ async fn every_attempt_carries_the_same_key() {
             json_reply(status, &json!({}))
         })
         .await;
-        let made = stage.made(stage.at("/k", json!({"method": method})), json!({"a": 1})).await;
+        let made = stage.call_with(stage.config_at("/k", json!({"method": method})), json!({"a": 1})).await;
         assert!(made.result.is_success(), "{method} {status}: {:?}", made.result.error());
         assert_eq!((made.result.attempts, made.seen.len()), (3, 3), "{method} {status}: attempts");
         let id = made.result.call_id.as_str();
@@ -69,31 +69,36 @@ async fn every_attempt_carries_the_same_key() {
 }
 
 #[tokio::test]
-async fn two_calls_have_two_keys() {
+async fn each_call_has_a_different_key() {
     let stage = Stage::new().await;
-    stage.register(&open(stage.at("/k", json!({"method": "POST"}))));
+    stage.register(&open(stage.config_at("/k", json!({"method": "POST"}))));
     let first = stage.call(json!({}), CallOptions::default()).await;
     let second = stage.call(json!({}), CallOptions::default()).await;
-    let key = |case: &str, seen: &haft_testkit::Seen| {
+    let key = |case: &str, seen: &haft_testkit::RecordedRequest| {
         seen.header("idempotency-key").unwrap_or_else(|| panic!("{case}: no key")).to_owned()
     };
-    assert_ne!(key("first", first.only("first")), key("second", second.only("second")), "two calls");
+    assert_ne!(
+        key("first", first.only_request("first")),
+        key("second", second.only_request("second")),
+        "two calls"
+    );
 }
 
 #[tokio::test]
-async fn a_configured_key_wins() {
+async fn a_configured_key_takes_precedence() {
     let stage = Stage::new().await;
     for (name, value, arguments, sent) in [
         ("Idempotency-Key", "order-{{n}}", json!({"n": 7}), Some("order-7")),
         ("idempotency-key", "{{key}}", json!({"key": "mine"}), Some("mine")),
-        // Left out like any header with only an absent placeholder, so that the call's id stands in.
+        // The header is omitted because its only placeholder is absent, so the call id is sent instead.
         ("Idempotency-Key", "{{key}}", json!({}), None),
     ] {
         let case = format!("{name}: {value} with {arguments}");
         let config = json!({"method": "POST", "headers": {name: value}, "body": {"a": 1}});
-        let made =
-            stage.made_by(with(open(stage.at("/k", config)), json!({"retryCount": 0})), arguments).await;
-        let keys: Vec<_> = made.only(&case).headers.get_all("idempotency-key").iter().collect();
+        let made = stage
+            .call_definition(with(open(stage.config_at("/k", config)), json!({"retryCount": 0})), arguments)
+            .await;
+        let keys: Vec<_> = made.only_request(&case).headers.get_all("idempotency-key").iter().collect();
         assert_eq!(keys, [sent.unwrap_or(made.result.call_id.as_str())], "{case}");
     }
 }

@@ -1,4 +1,4 @@
-//! cURL commands as browsers copy them, documentation prints them and people write them, as tools.
+//! Imports cURL commands as copied by browsers, printed in documentation and written by hand.
 
 use haft_http::import::{CurlOptions, Imported, curl};
 use secrecy::ExposeSecret;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{engine, wrong};
 
-/// The secrets of an import with what is known of them.
+/// The secrets of an import, with their values if known.
 pub(crate) fn secrets(imported: &Imported) -> Vec<(&str, Option<&str>)> {
     imported
         .secrets
@@ -15,15 +15,15 @@ pub(crate) fn secrets(imported: &Imported) -> Vec<(&str, Option<&str>)> {
         .collect()
 }
 
-/// Every tool is one that the engine takes, and none holds a credential.
+/// Every tool is valid for the engine, and none contains a credential.
 #[track_caller]
 pub(crate) fn assert_accepted(imported: &Imported) {
     let tools = engine(&[]);
     for tool in &imported.tools {
         let definition = Value::Object(tool.definition.clone());
         let text = definition.to_string();
-        let told = wrong(&tools, definition);
-        assert!(told.is_empty(), "{text}: {told:?}");
+        let reported = wrong(&tools, definition);
+        assert!(reported.is_empty(), "{text}: {reported:?}");
         for (name, value) in secrets(imported) {
             let is_held = value.is_some_and(|value| value.len() >= 8 && text.contains(value));
             assert!(!is_held, "the value of {name} is in {text}");
@@ -42,14 +42,14 @@ pub(crate) fn read(command: &str) -> Imported {
     }
 }
 
-/// A config without what says where it came from, and that.
+/// A config without its origin, and the origin.
 pub(crate) fn apart(definition: &serde_json::Map<String, Value>) -> (Value, Value) {
     let mut config = definition["config"].clone();
     let origin = config.as_object_mut().and_then(|config| config.shift_remove("imported"));
     (config, origin.unwrap_or_default())
 }
 
-/// A file that a call has to bring.
+/// A file that a call must supply.
 pub(crate) fn file(filename: &str, media: Option<&str>) -> Value {
     let media = media.map_or(json!({"type": "string"}), |media| json!({"type": "string", "default": media}));
     json!({
@@ -62,7 +62,7 @@ pub(crate) fn file(filename: &str, media: Option<&str>) -> Value {
     })
 }
 
-/// What a command becomes: a name, a config, the properties of its arguments, those required, its secrets.
+/// Checks the import of a command: name, config, properties of the arguments, required ones, secrets.
 #[track_caller]
 pub(crate) fn check(
     command: &str,
@@ -273,7 +273,7 @@ async fn a_short_id_in_the_path_is_a_default_for_reads_and_an_example_for_change
 }
 
 #[tokio::test]
-async fn commands_that_browsers_copy() {
+async fn commands_copied_from_browsers_are_imported() {
     check(
         r#"curl 'https://app.example.com/api/v2/users/48213/orders?status=open&limit=50' \
   -H 'accept: application/json, text/plain, */*' \
@@ -353,15 +353,15 @@ async fn commands_that_browsers_copy() {
 }
 
 #[test]
-fn many_commands_are_bounded() {
+fn the_number_of_commands_is_limited() {
     let imported = curl(&"curl a.b\n".repeat(20_000), &CurlOptions::default()).expect("tools");
     assert_eq!(imported.tools.len(), 2_000);
     let names: std::collections::HashSet<&str> =
         imported.tools.iter().filter_map(|tool| tool.definition["name"].as_str()).collect();
     assert_eq!(names.len(), 2_000);
     assert!(names.iter().all(|name| name.len() <= 64));
-    let told: Vec<String> = imported.skipped.iter().map(|skipped| skipped.reason.to_string()).collect();
-    assert_eq!(told, ["18000 more requests: one import makes at most 2000 tools"]);
+    let reported: Vec<String> = imported.skipped.iter().map(|skipped| skipped.reason.to_string()).collect();
+    assert_eq!(reported, ["18000 more requests: one import makes at most 2000 tools"]);
 
     let commands: String =
         (0..2_000).map(|number| format!("curl -u ada:p4ssw0rd-{number} https://a.example/x\n")).collect();
@@ -375,20 +375,20 @@ fn many_commands_are_bounded() {
     let others = curl(&format!("{}curl a.b", "wget x\n".repeat(19_999)), &CurlOptions::default());
     let skipped = others.expect("a tool").skipped;
     assert_eq!(skipped.len(), 1_001);
-    assert_eq!(skipped[1_000].reason.to_string(), "18999 more were left out");
+    assert_eq!(skipped[1_000].reason.to_string(), "18999 more were skipped");
     let wrong = curl(&"curl --foo a.b\n".repeat(20_000), &CurlOptions::default()).expect_err("options");
     assert_eq!(wrong.len(), 101);
     assert!(wrong[100].message.to_string().contains("and 19900 more"), "{}", wrong[100].message);
 }
 
 #[tokio::test]
-async fn long_lines_are_read_or_refused_in_words() {
+async fn long_lines_are_imported_or_rejected_with_a_reason() {
     let many = |text: &str| text.repeat((1 << 20) / text.len());
     for (command, words) in [
         (format!("curl https://a.example/{}", many("x")), "its URL has"),
         (format!("curl 'https://a.example/{}'", many("<a")), "its URL has"),
         (format!("curl 'https://a.example/{}'", many("[a")), "its URL has"),
-        (format!("curl 'https://a.example/{}'", many("{")), "the URL holds a list or a range"),
+        (format!("curl 'https://a.example/{}'", many("{")), "the URL contains a list or a range"),
         (
             format!(
                 "curl 'https://a.example/?{}'",
@@ -402,14 +402,14 @@ async fn long_lines_are_read_or_refused_in_words() {
         ),
         (format!("curl a.b -d '{}", many("x")), "a quote (') is never closed"),
         (format!("curl a.b -d \"{}", many("\\")), "a quote (\") is never closed"),
-        (format!("curl a.b -d @- <<EOF\n{}", many("x\n")), "has no line EOF"),
+        (format!("curl a.b -d @- <<EOF\n{}", many("x\n")), "is not terminated by a line EOF"),
         (many("\\ "), "there is no curl command here"),
         (many("<"), "< outside of quotes reads from a file"),
     ] {
         let shown: String = command.chars().take(40).collect();
         let violations = curl(&command, &CurlOptions::default()).expect_err(&shown);
-        let told = violations[0].message.to_string();
-        assert!(told.contains(words), "{shown}: {}", told.chars().take(200).collect::<String>());
+        let reported = violations[0].message.to_string();
+        assert!(reported.contains(words), "{shown}: {}", reported.chars().take(200).collect::<String>());
     }
     let nested = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     for body in [many("x"), many("{\"a\":"), nested, many("password ")] {

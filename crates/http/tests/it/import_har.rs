@@ -1,4 +1,4 @@
-//! HAR files as tools: one for each kind of request, and a count of what is left out.
+//! Imports HAR files: one tool for each kind of request, and a count of skipped entries.
 
 use haft_http::import::{ExampleOptions, har};
 use serde_json::{Value, json};
@@ -117,7 +117,7 @@ async fn a_recording_becomes_tools() {
         "GET app.example.com/api/users/{id}: 1 more requests of the same shape",
         "PROPFIND app.example.com/dav: PROPFIND is not a method that tools can use; they have GET, POST, PUT, PATCH, DELETE, HEAD",
         "GET app.example.com: 3 requests for pages, pictures, scripts and other files",
-        "OPTIONS app.example.com: 1 requests by which browsers ask what is allowed",
+        "OPTIONS app.example.com: 1 CORS preflight requests",
         "GET wss:: 2 requests that are not http",
         ": 1 entries that cannot be read",
     ];
@@ -125,7 +125,7 @@ async fn a_recording_becomes_tools() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused_in_words() {
+fn invalid_recordings_are_rejected_with_a_reason() {
     for document in [json!({}), json!({"log": {}}), json!({"log": {"entries": {}}}), json!([])] {
         let violations = har(&document, &named(None)).expect_err("no recording");
         assert!(violations[0].message.to_string().contains("is not a HAR file"), "{document}");
@@ -142,7 +142,7 @@ fn graphql(body: Value) -> Value {
 }
 
 #[tokio::test]
-async fn operations_of_graphql_are_tools_of_their_own() {
+async fn each_graphql_operation_becomes_a_tool() {
     let document = json!({"log": {"pages": [{"title": "https://app.example.com/home?token=abc"}], "entries": [
         graphql(json!({"operationName": "GetUser", "query": "query GetUser($id: ID!) { user(id: $id) { name } }", "variables": {"id": "7"}})),
         graphql(json!({"query": "mutation AddUser($name: String!) { addUser(name: $name) { id } }", "variables": {"name": "Ada"}})),
@@ -173,7 +173,7 @@ async fn operations_of_graphql_are_tools_of_their_own() {
 }
 
 #[tokio::test]
-async fn only_what_is_asked_for_is_taken() {
+async fn only_selected_requests_are_imported() {
     let json_answer = "application/json";
     let document = json!({"log": {"entries": [
         entry("GET", "https://app.example.com/api/users/123", &[], json_answer),

@@ -1,4 +1,4 @@
-//! Limits of imports of example requests: requests, bytes and lists of a report are bounded, with `only` and without.
+//! Limits of imports of example requests: requests, bytes and report sizes, with and without `only`.
 
 use haft_http::import::{CancelFlag, CurlOptions, ExampleOptions, Imported, curl, har, postman};
 use serde_json::{Value, json};
@@ -26,8 +26,8 @@ fn recording(entries: usize) -> Value {
 }
 
 #[test]
-fn requests_past_the_limit_are_refused_before_they_are_drafted() {
-    let words = "holds more than 20000 requests; import a part of it";
+fn requests_above_the_limit_are_rejected_before_drafting() {
+    let words = "contains more than 20000 requests; import a part of it";
     for names in [&["nothing"][..], &[]] {
         let options = ExampleOptions { only: chosen(names), ..ExampleOptions::default() };
         for (format, refused) in [
@@ -43,17 +43,17 @@ fn requests_past_the_limit_are_refused_before_they_are_drafted() {
 }
 
 #[test]
-fn commands_of_more_than_two_megabytes_are_refused() {
+fn commands_above_two_megabytes_are_rejected() {
     let refused = commands(&"curl a.b\n".repeat(250_000), &["nothing"]).expect_err("too long");
     assert_eq!(refused, "has more than 2 MB of commands; import a part of them");
 }
 
 #[test]
-fn lists_of_left_out_requests_are_bounded_with_only() {
+fn lists_of_skipped_requests_are_limited_with_only() {
     let wget = format!("{}curl a.b", "wget x\n".repeat(10_000));
     let names: Vec<String> = (0..3_000).map(|number| format!("missing_{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    for (names, more) in [(vec!["wget"], "9000 more were left out"), (names, "2000 more were left out")] {
+    for (names, more) in [(vec!["wget"], "9000 more were skipped"), (names, "2000 more were skipped")] {
         let skipped = commands(&wget, &names).expect("a report").skipped;
         assert_eq!(skipped.len(), 1_001, "{more}");
         assert_eq!(skipped[1_000].reason.to_string(), more);
@@ -68,7 +68,7 @@ fn refusals_of_one_command_are_counted_and_the_first_are_listed() {
     let refused = curl(&command, &CurlOptions::default()).expect_err("options");
     assert_eq!(refused.len(), 101);
     let more = refused[100].message.to_string();
-    assert_eq!(more, "and 49900 more things that cannot be in a tool");
+    assert_eq!(more, "and 49900 more unsupported items");
     let noted = commands(&format!("curl {}a.b", "-k ".repeat(5_000)), &[]).expect("a tool");
     assert_eq!(noted.notes.len(), 1, "an option is noted once");
 }

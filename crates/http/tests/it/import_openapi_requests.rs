@@ -1,25 +1,25 @@
-//! What imported tools send: styles of parameters, forms in brackets, cookies, files, bytes.
+//! Requests of imported tools: parameter styles, bracketed forms, cookies, files, binary bodies.
 
 use haft_engine::ErrorKind;
 use haft_http::import::{OpenApiOptions, openapi};
 use serde_json::{Value, json};
 
 use crate::import_openapi::shop;
-use crate::support::{Made, Stage, with};
+use crate::support::{CallOutcome, Stage, with};
 
 /// Imports one operation of a document at the stage's upstream, and calls it.
-async fn called(stage: &Stage, method: &str, item: Value, arguments: Value) -> Made {
+async fn called(stage: &Stage, method: &str, item: Value, arguments: Value) -> CallOutcome {
     let path = item["path"].as_str().unwrap_or("/x").to_owned();
     let operation = json!({path: {method: item}});
     let options = OpenApiOptions { base_url: Some(stage.up.url("")), ..OpenApiOptions::default() };
     let imported = openapi(&shop(operation, json!({})), &options).expect("a document");
     let tool = imported.tools.first().unwrap_or_else(|| panic!("{:?}", imported.skipped));
     let definition = with(Value::Object(tool.definition.clone()), json!({"name": "t", "retryCount": 0}));
-    stage.made_by(definition, arguments).await
+    stage.call_definition(definition, arguments).await
 }
 
 #[tokio::test]
-async fn parameters_of_the_query_are_written_in_their_style() {
+async fn query_parameters_are_encoded_in_their_style() {
     let stage = Stage::new().await;
     let range =
         json!({"type": "object", "properties": {"gt": {"type": "integer"}, "lt": {"type": "integer"}}});
@@ -59,23 +59,23 @@ async fn parameters_of_the_query_are_written_in_their_style() {
     ] {
         let described = with(parameter.clone(), json!({"name": "p", "in": "query"}));
         let made = called(&stage, "get", json!({"parameters": [described]}), json!({"p": value})).await;
-        assert_eq!(made.only(&parameter.to_string()).target, target, "{parameter}");
+        assert_eq!(made.only_request(&parameter.to_string()).target, target, "{parameter}");
     }
 }
 
 #[tokio::test]
-async fn paths_have_their_styles_too() {
+async fn path_parameters_are_encoded_in_their_style() {
     let stage = Stage::new().await;
     for (style, target) in [("simple", "/a/5"), ("label", "/a/.5"), ("matrix", "/a/;id=5")] {
         let parameter = json!({"name": "id", "in": "path", "required": true, "style": style, "schema": {"type": "integer"}});
         let item = json!({"path": "/a/{id}", "parameters": [parameter]});
         let made = called(&stage, "get", item, json!({"id": 5})).await;
-        assert_eq!(made.only(style).target, target, "{style}");
+        assert_eq!(made.only_request(style).target, target, "{style}");
     }
 }
 
 #[tokio::test]
-async fn forms_write_what_lies_inside_their_fields_in_brackets() {
+async fn nested_form_fields_use_brackets() {
     let stage = Stage::new().await;
     let address = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let schema = json!({"type": "object", "properties": {
@@ -95,11 +95,11 @@ async fn forms_write_what_lies_inside_their_fields_in_brackets() {
     let made = called(&stage, "post", item, json!({"body": body})).await;
     let form =
         "name=Ada&address%5Bcity%5D=X&items%5B0%5D%5Bprice%5D=p&expand%5B0%5D=a&tags=b&tags=c&joined=d%2Ce";
-    assert_eq!(made.only("form").text(), form);
+    assert_eq!(made.only_request("form").text(), form);
     let empty =
         json!({"application/x-www-form-urlencoded": {"schema": {"type": "object", "properties": {}}}});
     let made = called(&stage, "get", json!({"requestBody": {"content": empty}}), json!({})).await;
-    assert!(made.only("a body without fields").body.is_empty());
+    assert!(made.only_request("a body without fields").body.is_empty());
 }
 
 #[tokio::test]
@@ -113,19 +113,21 @@ async fn cookies_are_sent_when_they_are_given() {
         (json!({"a": "1", "b": "é", "c": ""}), "a=1; b=%C3%A9; c="),
     ] {
         let made = called(&stage, "get", item.clone(), arguments.clone()).await;
-        assert_eq!(made.only("cookies").header("cookie"), Some(line), "{arguments}");
+        assert_eq!(made.only_request("cookies").header("cookie"), Some(line), "{arguments}");
     }
-    let config = stage
-        .at("/x", json!({"headers": {"Cookie": "z=0"}, "cookies": {"a": "{{a}}", "b": "1-{{b}}", "c": 5}}));
-    let made = stage.made(config.clone(), json!({"a": null, "b": "2"})).await;
-    assert_eq!(made.only("beside a header").header("cookie"), Some("z=0; b=1-2; c=5"));
-    let made = stage.made(config, json!({"a": "1"})).await;
-    let told = "Invalid inputs: b: is required: it is part of a longer text";
-    assert_eq!(made.refused("within a text"), (ErrorKind::Validation, told.to_owned()));
+    let config = stage.config_at(
+        "/x",
+        json!({"headers": {"Cookie": "z=0"}, "cookies": {"a": "{{a}}", "b": "1-{{b}}", "c": 5}}),
+    );
+    let made = stage.call_with(config.clone(), json!({"a": null, "b": "2"})).await;
+    assert_eq!(made.only_request("beside a header").header("cookie"), Some("z=0; b=1-2; c=5"));
+    let made = stage.call_with(config, json!({"a": "1"})).await;
+    let reported = "Invalid inputs: b: is required: it is part of a longer text";
+    assert_eq!(made.refused("within a text"), (ErrorKind::Validation, reported.to_owned()));
 }
 
 #[tokio::test]
-async fn files_come_alone_or_as_lists_and_bytes_in_base64() {
+async fn files_lists_of_files_and_base64_bytes_are_sent() {
     let stage = Stage::new().await;
     let file = json!({"type": "string", "format": "binary"});
     let schema =
@@ -137,7 +139,7 @@ async fn files_come_alone_or_as_lists_and_bytes_in_base64() {
         "many": [{"filename": "b.bin", "base64": "AAEC"}, {"filename": "c.txt", "content": "c"}],
     });
     let made = called(&stage, "post", item.clone(), json!({"body": body})).await;
-    let text = String::from_utf8_lossy(&made.only("files").body).into_owned();
+    let text = String::from_utf8_lossy(&made.only_request("files").body).into_owned();
     for part in [
         "name=\"one\"; filename=\"a.txt\"",
         "name=\"many\"; filename=\"b.bin\"",
@@ -147,8 +149,8 @@ async fn files_come_alone_or_as_lists_and_bytes_in_base64() {
     }
     let wrong = json!({"one": {"filename": "a", "base64": "?"}});
     let made = called(&stage, "post", item, json!({"body": wrong})).await;
-    let told = "Invalid inputs: body.one.base64: is not base64";
-    assert_eq!(made.refused("no base64"), (ErrorKind::Validation, told.to_owned()));
+    let reported = "Invalid inputs: body.one.base64: is not base64";
+    assert_eq!(made.refused("no base64"), (ErrorKind::Validation, reported.to_owned()));
 
     for (media, body, sent) in [
         ("application/octet-stream", json!({"base64": "AAEC"}), vec![0, 1, 2]),
@@ -158,7 +160,7 @@ async fn files_come_alone_or_as_lists_and_bytes_in_base64() {
     ] {
         let item = json!({"requestBody": {"required": true, "content": {media: {"schema": file}}}});
         let made = called(&stage, "post", item, json!({"body": body})).await;
-        let seen = made.only(media);
+        let seen = made.only_request(media);
         assert_eq!(seen.body, sent, "{media}");
         assert_eq!(seen.header("content-type"), Some(media), "{media}");
     }

@@ -1,9 +1,9 @@
-//! Arguments for imported tools: values that fit a converted schema, as far as that is simple.
+//! Sample arguments for imported tools: values that match a converted schema, if that is simple.
 
 use haft_core::ToolSchema;
 use serde_json::{Map, Value, json};
 
-/// Deeper than this, only what is required is given.
+/// Maximum depth at which optional values are generated.
 const DEEPEST_OPTIONAL: usize = 2;
 
 /// All required arguments, and every other optional one.
@@ -18,7 +18,7 @@ pub(crate) fn arguments(schema: &Value) -> Map<String, Value> {
             given.insert(name.clone(), value);
         }
     }
-    // What a simple sample does not fit is given in its shortest form, or not at all.
+    // Values that do not match are replaced by the shortest form, or omitted.
     for depth in [DEEPEST_OPTIONAL, usize::MAX] {
         for violation in checked.violations(&Value::Object(given.clone())) {
             let name = violation.path.split('.').next().unwrap_or_default().to_owned();
@@ -41,7 +41,7 @@ fn names(list: &Value) -> Vec<&str> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// A value that fits; nothing where that takes more than a simple sample.
+/// A matching value. Returns `None` if that needs more than a simple sample.
 fn sample(schema: &Value, name: &str, depth: usize) -> Option<Value> {
     if let Some(value) = schema.get("const").or_else(|| schema["enum"].get(0)) {
         return Some(value.clone());

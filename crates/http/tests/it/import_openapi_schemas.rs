@@ -1,4 +1,4 @@
-//! Schemas of OpenAPI documents: what the dialects mean, what can be satisfied, what is cut.
+//! Schemas of OpenAPI documents: dialects, satisfiability and limits.
 
 use haft_core::ToolSchema;
 use haft_http::import::Imported;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::import_openapi::one;
 
-/// What becomes of a schema that a JSON body has, with these schemas to refer to.
+/// Converts a schema of a JSON body, with these schemas as components.
 fn converted(schema: Value, schemas: Value) -> Value {
     let imported = posted(schema, schemas);
     imported.tools[0].definition["inputSchema"]["properties"]["body"].clone()
@@ -17,14 +17,14 @@ fn posted(schema: Value, schemas: Value) -> Imported {
     one(json!({"/x": {"post": {"requestBody": body}}}), json!({"components": {"schemas": schemas}}))
 }
 
-/// Whether a converted schema takes a value.
+/// Returns true if a converted schema accepts a value.
 fn takes(schema: &Value, value: &Value) -> bool {
     let whole = json!({"type": "object", "properties": {"it": schema}});
     ToolSchema::of_arguments(&whole).expect("a schema").violations(&json!({"it": value})).is_empty()
 }
 
 #[test]
-fn what_a_document_allows_is_allowed_and_nothing_more() {
+fn converted_schemas_accept_exactly_the_documented_values() {
     let schemas = json!({
         "Pet": {"type": "object", "properties": {"id": {"type": "string", "readOnly": true}, "name": {"type": "string"}}},
         "Name": {"type": "string"},
@@ -101,7 +101,7 @@ fn what_a_document_allows_is_allowed_and_nothing_more() {
 }
 
 #[test]
-fn defaults_that_do_not_fit_are_dropped() {
+fn invalid_defaults_are_dropped() {
     for (schema, default) in [
         (json!({"type": "integer", "default": 30}), json!(30)),
         (json!({"type": "integer", "default": "30"}), json!(30)),
@@ -131,7 +131,7 @@ fn defaults_that_do_not_fit_are_dropped() {
 }
 
 #[test]
-fn chains_of_references_are_cut_and_never_overflow_the_stack() {
+fn chains_of_references_are_limited() {
     let chain = |length: usize, wrap: &dyn Fn(Value) -> Value| -> Value {
         let link = |at: usize| wrap(json!({"$ref": format!("#/components/schemas/s{}", at + 1)}));
         (0..length).map(|at| (format!("s{at}"), link(at))).collect::<serde_json::Map<_, _>>().into()
@@ -156,7 +156,7 @@ fn chains_of_references_are_cut_and_never_overflow_the_stack() {
 }
 
 #[test]
-fn what_doubles_is_cut() {
+fn exponential_schemas_are_limited() {
     // Each schema refers twice to the next.
     let schemas: serde_json::Map<String, Value> = (0..60)
         .map(|at| {

@@ -1,11 +1,11 @@
-//! Postman collections as tools: folders, variables, auth that is inherited, and every kind of body.
+//! Imports Postman collections: folders, variables, inherited auth, and every kind of body.
 
 use haft_http::import::{ExampleOptions, Imported, postman};
 use serde_json::{Value, json};
 
 use crate::import_curl::{apart, assert_accepted, file, secrets};
 
-/// Options that say nothing but what to put before the names.
+/// Options with only a name prefix.
 pub(crate) fn named(name: Option<&str>) -> ExampleOptions {
     ExampleOptions { name: name.map(str::to_owned), ..ExampleOptions::default() }
 }
@@ -21,7 +21,7 @@ pub(crate) fn read(collection: &Value, options: &ExampleOptions) -> Imported {
     }
 }
 
-/// What one request becomes in a collection that has nothing else.
+/// Imports one request of a minimal collection.
 #[track_caller]
 fn one(request: Value) -> (Value, Imported) {
     let imported = read(&json!({"item": [{"name": "One", "request": request}]}), &named(None));
@@ -151,7 +151,7 @@ async fn a_collection_becomes_tools() {
         .collect();
     assert_eq!(skipped.len(), 3, "{skipped:?}");
     for ((operation, reason), (expected, words)) in skipped.iter().zip([
-        ("No host", "does not tell its value; give baseUrl"),
+        ("No host", "has no value in the collection; give baseUrl"),
         ("Odd / Signed", "auth of the type awsv4"),
         ("Odd / File", "its body is a file"),
     ]) {
@@ -161,7 +161,7 @@ async fn a_collection_becomes_tools() {
 }
 
 #[tokio::test]
-async fn bodies_of_every_mode() {
+async fn bodies_of_every_mode_are_imported() {
     let url = "https://api.parts.example/a";
     for (body, expected) in [
         (
@@ -204,7 +204,7 @@ async fn bodies_of_every_mode() {
 }
 
 #[tokio::test]
-async fn auth_and_urls_in_old_and_new_forms() {
+async fn auth_and_urls_of_old_and_new_versions_are_imported() {
     let url = "https://api.parts.example/a";
     for (auth, expected, found) in [
         (
@@ -244,11 +244,11 @@ async fn auth_and_urls_in_old_and_new_forms() {
 }
 
 #[test]
-fn what_is_no_collection_is_refused_in_words() {
+fn invalid_collections_are_rejected_with_a_reason() {
     for document in [json!({}), json!({"requests": []}), json!({"item": {}}), json!([])] {
         let violations = postman(&document, &named(None)).expect_err("no collection");
-        let told = violations[0].message.to_string();
-        assert!(told.contains("is not a Postman collection of version 2"), "{document}: {told}");
+        let reported = violations[0].message.to_string();
+        assert!(reported.contains("is not a Postman collection of version 2"), "{document}: {reported}");
     }
 }
 
@@ -277,7 +277,7 @@ async fn names_do_not_depend_on_the_order() {
     assert_eq!(found.len(), 3);
     assert!(found.contains(&("login", "/login")), "{found:?}");
     assert!(found.iter().all(|(name, path)| *path == "/login" || name.starts_with("list_")), "{found:?}");
-    // The same request twice cannot be told apart but by its number.
+    // Identical requests are distinguished only by number.
     let twice = request("List", "GET", "https://api.shop.example/users");
     let imported = read(&json!({"item": [twice, twice]}), &named(None));
     let found = names(&imported);
@@ -285,7 +285,7 @@ async fn names_do_not_depend_on_the_order() {
 }
 
 #[tokio::test]
-async fn a_base_stands_for_a_variable_of_an_environment() {
+async fn a_base_url_replaces_an_environment_variable() {
     let collection = json!({"variable": [{"key": "known", "value": "https://known.example"}], "item": [
         request("A", "GET", "{{baseUrl}}/a"),
         request("B", "GET", "{{protocol}}://{{host}}:{{port}}/b?x=1"),
@@ -323,7 +323,7 @@ async fn a_base_stands_for_a_variable_of_an_environment() {
 }
 
 #[tokio::test]
-async fn only_what_is_asked_for_is_taken() {
+async fn only_selected_requests_are_imported() {
     for (only, expected, missing) in [
         ("shop_get_user", vec![("shop_get_user", "/v1/users/{id}")], vec![]),
         ("GET /v1/users/{id}", vec![("shop_get_user", "/v1/users/{id}")], vec![]),
@@ -345,7 +345,7 @@ async fn only_what_is_asked_for_is_taken() {
 }
 
 #[tokio::test]
-async fn what_a_tool_goes_without_is_said() {
+async fn unsupported_features_are_reported() {
     let script = |line: &str| json!([{"listen": "prerequest", "script": {"exec": ["", line]}}]);
     let url = "https://api.shop.example/a";
     let collection = json!({"item": [
@@ -359,15 +359,15 @@ async fn what_a_tool_goes_without_is_said() {
     let notes: Vec<String> =
         imported.notes.iter().map(|note| format!("{}: {}", note.operation, note.reason)).collect();
     let expected = [
-        "GET /a: its script that runs before the request was left out",
-        "PUT /a: its script that runs before the request was left out",
-        "PUT /a: its client certificate was left out",
+        "GET /a: its pre-request script was ignored",
+        "PUT /a: its pre-request script was ignored",
+        "PUT /a: its client certificate was ignored",
     ];
     assert_eq!(notes, expected);
 }
 
 #[test]
-fn variables_that_grow_without_end_cost_their_request_only() {
+fn unbounded_variables_affect_only_their_request() {
     let mut variables = vec![json!({"key": "a9", "value": "ha".repeat(50)})];
     for level in 0..9 {
         let next = format!("{{{{a{}}}}}", level + 1);
@@ -383,12 +383,12 @@ fn variables_that_grow_without_end_cost_their_request_only() {
     assert_eq!(names(&imported), [("fine", "/fine")]);
     assert_eq!(imported.skipped.len(), 50);
     for skipped in &imported.skipped {
-        assert_eq!(skipped.reason.to_string(), "its variables, written out, are too large");
+        assert_eq!(skipped.reason.to_string(), "its expanded variables are too large");
     }
 }
 
 #[test]
-fn many_requests_and_deep_folders_are_bounded() {
+fn requests_and_folder_depth_are_limited() {
     let items: Vec<Value> = (0..2_500)
         .map(|number| request("List", "GET", &format!("https://a.example/{}", number % 7)))
         .collect();

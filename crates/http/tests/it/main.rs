@@ -3,14 +3,14 @@
 
 mod auth;
 mod bodies;
-mod closed_ways;
+mod bypass_attempts;
 mod copy_as_curl;
 mod dry_runs;
 mod generic;
 mod headers;
 mod idempotency;
 mod import_curl;
-mod import_curl_words;
+mod import_curl_handwritten;
 mod import_har;
 mod import_limits;
 mod import_openapi;

@@ -1,4 +1,4 @@
-//! OAuth client credentials: one token, fetched once, renewed in time, and seen by nobody.
+//! OAuth client credentials: a token is fetched once, renewed in time, and never exposed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use haft_engine::{CallOptions, CallRequest, Caller, ErrorKind, Locale, Source, SpaceId};
-use haft_testkit::{Seen, Upstream, json_reply, reply};
+use haft_testkit::{RecordedRequest, Upstream, http_response, json_reply};
 use http::Response;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::support::{Stage, assert_masked, echo, open, with};
 
 const CLIENT_SECRET: &str = "cl1ent/secret+42";
 
-/// Gives the tokens `token-number-1`, `token-number-2` and so on, with these fields besides.
+/// An issuer of the tokens `token-number-1`, `token-number-2` and so on, with further fields.
 async fn issuer(fields: Value) -> Upstream {
     let before = AtomicUsize::new(0);
     Upstream::start(move |_| numbered(&before, &fields)).await
@@ -25,7 +25,7 @@ fn numbered(before: &AtomicUsize, fields: &Value) -> Response<Vec<u8>> {
     json_reply(200, &with(json!({"access_token": token, "token_type": "Bearer"}), fields.clone()))
 }
 
-/// The same, taking its time.
+/// An issuer that responds slowly.
 async fn slow_issuer(time: Duration) -> Upstream {
     let before = AtomicUsize::new(0);
     Upstream::start_async(move |_| {
@@ -40,22 +40,22 @@ async fn slow_issuer(time: Duration) -> Upstream {
 
 async fn stage<F>(answer: F) -> Stage
 where
-    F: Fn(&Seen) -> Response<Vec<u8>> + Send + Sync + 'static,
+    F: Fn(&RecordedRequest) -> Response<Vec<u8>> + Send + Sync + 'static,
 {
     Stage::answering(&[("client", CLIENT_SECRET)], answer).await
 }
 
-fn fine(_: &Seen) -> Response<Vec<u8>> {
+fn fine(_: &RecordedRequest) -> Response<Vec<u8>> {
     json_reply(200, &json!({"ok": true}))
 }
 
-/// A tool whose tokens come from there.
+/// A tool that uses this issuer.
 fn tool(stage: &Stage, issuer: &Upstream, auth: Value) -> Value {
     let whole = json!({
         "type": "oauth2ClientCredentials", "tokenUrl": issuer.url("/token"),
         "clientId": "haft", "clientSecret": "secret://client",
     });
-    open(stage.at("/data", json!({"auth": with(whole, auth), "params": {}})))
+    open(stage.config_at("/data", json!({"auth": with(whole, auth), "params": {}})))
 }
 
 fn sent_tokens(stage: &Stage) -> Vec<String> {
@@ -64,7 +64,7 @@ fn sent_tokens(stage: &Stage) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_grant_is_asked_for_as_a_form() {
+async fn the_grant_is_requested_as_a_form() {
     let stage = stage(fine).await;
     for (auth, scope) in [
         (json!({}), None),
@@ -74,8 +74,8 @@ async fn the_grant_is_asked_for_as_a_form() {
     ] {
         let case = auth.to_string();
         let issuer = issuer(json!({"expires_in": 3600})).await;
-        let made = stage.made_by(tool(&stage, &issuer, auth), json!({})).await;
-        assert_eq!(made.only(&case).header("authorization"), Some("Bearer token-number-1"), "{case}");
+        let made = stage.call_definition(tool(&stage, &issuer, auth), json!({})).await;
+        assert_eq!(made.only_request(&case).header("authorization"), Some("Bearer token-number-1"), "{case}");
         let asked = issuer.seen();
         assert_eq!(asked.len(), 1, "{case}: requests for a token");
         let asked = &asked[0];
@@ -96,7 +96,7 @@ async fn the_grant_is_asked_for_as_a_form() {
 }
 
 #[tokio::test]
-async fn one_token_serves_all_who_wait_and_all_who_come() {
+async fn one_token_serves_concurrent_and_later_calls() {
     let stage = stage(fine).await;
     let issuer = slow_issuer(Duration::from_millis(100)).await;
     stage.register(&tool(&stage, &issuer, json!({})));
@@ -138,7 +138,7 @@ async fn a_token_is_renewed_shortly_before_it_expires() {
 }
 
 #[tokio::test]
-async fn a_token_that_the_upstream_no_longer_takes_is_forgotten() {
+async fn a_rejected_token_is_removed_from_the_cache() {
     let stage = stage(|seen| match seen.header("authorization") {
         Some("Bearer token-number-1") => json_reply(401, &json!({"error": "expired"})),
         _ => json_reply(200, &json!({"ok": true})),
@@ -150,13 +150,13 @@ async fn a_token_that_the_upstream_no_longer_takes_is_forgotten() {
     assert_eq!(first.failed("the old token").0, ErrorKind::Authentication, "the old token");
     for case in ["the next call", "the one after"] {
         let made = stage.call(json!({}), CallOptions::default()).await;
-        assert_eq!(made.only(case).header("authorization"), Some("Bearer token-number-2"), "{case}");
+        assert_eq!(made.only_request(case).header("authorization"), Some("Bearer token-number-2"), "{case}");
     }
-    assert_eq!(issuer.seen().len(), 2, "fetched anew, once");
+    assert_eq!(issuer.seen().len(), 2, "fetched again, once");
 }
 
 #[tokio::test]
-async fn revoked_token_is_renewed_within_the_call_and_the_request_sent_once_more() {
+async fn a_revoked_token_is_renewed_and_the_request_sent_once_more() {
     let revoked = Arc::new(AtomicBool::new(false));
     let is_revoked = revoked.clone();
     let stage = stage(move |seen| match seen.header("authorization") {
@@ -177,7 +177,7 @@ async fn revoked_token_is_renewed_within_the_call_and_the_request_sent_once_more
 }
 
 #[tokio::test]
-async fn other_failures_of_the_upstream_leave_the_token_alone() {
+async fn other_failures_do_not_remove_the_token() {
     for status in [400, 403, 404, 500] {
         let stage = stage(move |_| json_reply(status, &json!({}))).await;
         let issuer = issuer(json!({"expires_in": 3600})).await;
@@ -212,7 +212,7 @@ async fn a_token_belongs_to_one_space() {
 }
 
 #[tokio::test]
-async fn a_caller_who_goes_away_does_not_hurt_the_others() {
+async fn a_cancelled_caller_does_not_affect_the_others() {
     let stage = stage(fine).await;
     let issuer = slow_issuer(Duration::from_millis(150)).await;
     stage.register(&tool(&stage, &issuer, json!({})));
@@ -224,12 +224,12 @@ async fn a_caller_who_goes_away_does_not_hurt_the_others() {
         let result = result.expect("the engine itself works");
         assert!(result.is_success(), "{case}: {:?}", result.error());
     }
-    assert_eq!(issuer.seen().len(), 1, "one fetch, whoever began it");
-    assert_eq!(sent_tokens(&stage), ["Bearer token-number-1"; 2], "for those who stayed");
+    assert_eq!(issuer.seen().len(), 1, "one fetch for all callers");
+    assert_eq!(sent_tokens(&stage), ["Bearer token-number-1"; 2], "for the remaining callers");
 }
 
 #[tokio::test]
-async fn a_fetch_that_nobody_waited_for_is_taken_up_by_the_next() {
+async fn a_fetch_without_waiters_is_continued_by_the_next_call() {
     let stage = stage(fine).await;
     let issuer = slow_issuer(Duration::from_millis(100)).await;
     stage.register(&tool(&stage, &issuer, json!({})));
@@ -239,30 +239,30 @@ async fn a_fetch_that_nobody_waited_for_is_taken_up_by_the_next() {
     tokio::time::sleep(Duration::from_millis(120)).await;
     let made = stage.call(json!({}), CallOptions::default()).await;
     let case = "the next";
-    assert_eq!(made.only(case).header("authorization"), Some("Bearer token-number-1"), "{case}");
+    assert_eq!(made.only_request(case).header("authorization"), Some("Bearer token-number-1"), "{case}");
     assert_eq!(issuer.seen().len(), 1, "{case}: the same fetch");
 }
 
 #[tokio::test]
-async fn neither_token_nor_client_secret_comes_back() {
+async fn neither_token_nor_client_secret_is_returned() {
     let stage = stage(echo).await;
     for path in ["/200", "/400", "/500"] {
         let issuer = issuer(json!({"expires_in": 3600})).await;
         let mut definition = with(tool(&stage, &issuer, json!({})), json!({"retryCount": 0}));
         definition["config"]["url"] = stage.up.url(path).into();
-        let made = stage.made_by(definition, json!({})).await;
+        let made = stage.call_definition(definition, json!({})).await;
         assert_eq!(made.seen.len(), 1, "{path}: it was sent");
-        assert_masked(&made.shown(), "token-number-1", path);
-        assert!(!made.shown().contains(CLIENT_SECRET), "{path}: the client secret");
+        assert_masked(&made.visible_text(), "token-number-1", path);
+        assert!(!made.visible_text().contains(CLIENT_SECRET), "{path}: the client secret");
     }
 }
 
 #[tokio::test]
-async fn a_token_at_the_cut_of_an_errors_body_leaves_nothing_behind() {
+async fn a_token_at_the_truncation_limit_of_an_error_body_is_masked() {
     let body = format!("{}token-number-1", "x".repeat(2048 - 10));
-    let stage = stage(move |_| reply(400, &[("content-type", "text/plain")], body.clone())).await;
+    let stage = stage(move |_| http_response(400, &[("content-type", "text/plain")], body.clone())).await;
     let issuer = issuer(json!({"expires_in": 3600})).await;
-    let made = stage.made_by(tool(&stage, &issuer, json!({})), json!({})).await;
+    let made = stage.call_definition(tool(&stage, &issuer, json!({})), json!({})).await;
     let details = made.error("cut").details(Locale::En);
     let kept = details["body"].as_str().unwrap_or_default().trim_start_matches('x');
     assert!(!kept.starts_with("token"), "{kept:?} is left of the token");

@@ -1,14 +1,14 @@
-//! Values in the path of a URL: whatever an argument holds, the resource called is the one its author meant.
+//! Values in the URL path: no argument can change which resource is requested.
 
 use haft_engine::ErrorKind;
 use serde_json::{Value, json};
 
-use crate::support::{Made, Stage, defined};
+use crate::support::{CallOutcome, Stage, defined};
 
-/// The request went to the author's origin, with as many segments as the author wrote, to this target.
+/// Checks that the request reached the author's origin with the written number of segments and this target.
 #[track_caller]
-fn assert_arrived(stage: &Stage, made: &Made, written: &str, target: &str, case: &str) {
-    let seen = made.only(case);
+fn assert_arrived(stage: &Stage, made: &CallOutcome, written: &str, target: &str, case: &str) {
+    let seen = made.only_request(case);
     let origin = stage.up.address.to_string();
     let segments = |text: &str| text.split('?').next().unwrap_or_default().matches('/').count();
     assert_eq!(seen.target, target, "{case}: the target");
@@ -17,7 +17,7 @@ fn assert_arrived(stage: &Stage, made: &Made, written: &str, target: &str, case:
 }
 
 #[tokio::test]
-async fn a_text_stays_one_segment_whatever_it_holds() {
+async fn a_text_always_stays_one_segment() {
     let stage = Stage::new().await;
     let long = "x".repeat(5000);
     for (value, segment) in [
@@ -54,7 +54,7 @@ async fn a_text_stays_one_segment_whatever_it_holds() {
     ] {
         for written in ["/items/{{x}}/end", "/{{x}}", "/items/{{ x }}"] {
             let case = format!("{value:?} in {written}");
-            let made = stage.made(stage.at(written, json!({})), json!({"x": value})).await;
+            let made = stage.call_with(stage.config_at(written, json!({})), json!({"x": value})).await;
             let target = written.replace("{{x}}", segment).replace("{{ x }}", segment);
             assert_arrived(&stage, &made, written, &target, &case);
         }
@@ -62,10 +62,10 @@ async fn a_text_stays_one_segment_whatever_it_holds() {
 }
 
 #[tokio::test]
-async fn a_value_that_would_be_a_step_or_nothing_is_refused() {
+async fn dots_and_empty_values_are_rejected_in_the_path() {
     let stage = Stage::new().await;
     let dots = "must not be . or .. in the path of a URL";
-    let empty = "must not be empty: the path of the URL would be another";
+    let empty = "must not be empty: it would change the URL path";
     for (written, arguments, name, words) in [
         ("/items/{{x}}/end", json!({"x": ".."}), "x", dots),
         ("/items/{{x}}/end", json!({"x": "."}), "x", dots),
@@ -84,14 +84,14 @@ async fn a_value_that_would_be_a_step_or_nothing_is_refused() {
         ("/{{ o.x }}/end", json!({"o": {"x": ".."}}), "o.x", dots),
     ] {
         let case = format!("{arguments} in {written}");
-        let made = stage.made(stage.at(written, json!({})), arguments).await;
-        let told = format!("Invalid inputs: {name}: {words}");
-        assert_eq!(made.refused(&case), (ErrorKind::Validation, told), "{case}");
+        let made = stage.call_with(stage.config_at(written, json!({})), arguments).await;
+        let reported = format!("Invalid inputs: {name}: {words}");
+        assert_eq!(made.refused(&case), (ErrorKind::Validation, reported), "{case}");
     }
 }
 
 #[tokio::test]
-async fn a_segment_of_several_parts_is_still_one() {
+async fn a_segment_of_several_parts_stays_one_segment() {
     let stage = Stage::new().await;
     for (written, arguments, target) in [
         ("/{{a}}{{b}}/end", json!({"a": ".", "b": "x"}), "/.x/end"),
@@ -107,13 +107,13 @@ async fn a_segment_of_several_parts_is_still_one() {
         ("/a//{{x}}", json!({"x": "y"}), "/a//y"),
     ] {
         let case = format!("{arguments} in {written}");
-        let made = stage.made(stage.at(written, json!({})), arguments).await;
+        let made = stage.call_with(stage.config_at(written, json!({})), arguments).await;
         assert_arrived(&stage, &made, written, target, &case);
     }
 }
 
 #[tokio::test]
-async fn a_value_of_any_type_takes_its_text_form() {
+async fn values_of_any_type_become_text() {
     let stage = Stage::new().await;
     let exact: Value = serde_json::from_str("9007199254740993").expect("a number");
     for (written, arguments, target) in [
@@ -128,13 +128,13 @@ async fn a_value_of_any_type_takes_its_text_form() {
         ("/{{a.0}}/end", json!({"a": {"0": "zero"}}), "/zero/end"),
     ] {
         let case = format!("{arguments} in {written}");
-        let made = stage.made(stage.at(written, json!({})), arguments).await;
+        let made = stage.call_with(stage.config_at(written, json!({})), arguments).await;
         assert_arrived(&stage, &made, written, target, &case);
     }
 }
 
 #[tokio::test]
-async fn a_missing_value_is_told_by_its_name_before_anything_is_sent() {
+async fn a_missing_value_is_reported_by_name_before_sending() {
     let stage = Stage::new().await;
     for (written, arguments, name) in [
         ("/{{x}}", json!({}), "x"),
@@ -148,33 +148,33 @@ async fn a_missing_value_is_told_by_its_name_before_anything_is_sent() {
         ("/{{list.1}}", json!({"list": ["zero"]}), "list.1"),
     ] {
         let case = format!("{arguments} in {written}");
-        let made = stage.made(stage.at(written, json!({})), arguments).await;
-        let told = format!("Invalid inputs: {name}: is required: the path of the URL holds it");
-        assert_eq!(made.refused(&case), (ErrorKind::Validation, told), "{case}");
+        let made = stage.call_with(stage.config_at(written, json!({})), arguments).await;
+        let reported = format!("Invalid inputs: {name}: is required: the URL path uses it");
+        assert_eq!(made.refused(&case), (ErrorKind::Validation, reported), "{case}");
     }
     for arguments in [json!({}), json!({"x": null})] {
         let case = format!("{arguments} against the generated schema");
-        let made = stage.made_by(defined(stage.at("/{{x}}", json!({}))), arguments).await;
-        let (kind, told) = made.refused(&case);
-        assert_eq!(kind, ErrorKind::Validation, "{case}: {told}");
-        assert!(told.starts_with("Invalid inputs: x: "), "{case}: {told}");
+        let made = stage.call_definition(defined(stage.config_at("/{{x}}", json!({}))), arguments).await;
+        let (kind, reported) = made.refused(&case);
+        assert_eq!(kind, ErrorKind::Validation, "{case}: {reported}");
+        assert!(reported.starts_with("Invalid inputs: x: "), "{case}: {reported}");
     }
 }
 
 #[tokio::test]
-async fn all_that_is_missing_is_told_at_once() {
+async fn all_missing_values_are_reported_at_once() {
     let stage = Stage::new().await;
     let config = json!({"method": "POST", "headers": {"X-H": "h {{h}}"}, "body": {"b": "b {{b}}"}});
-    let made = stage.made(stage.at("/{{p}}/{{q}}", config), json!({"p": ".."})).await;
-    let (kind, told) = made.refused("all");
-    assert_eq!(kind, ErrorKind::Validation, "{told}");
+    let made = stage.call_with(stage.config_at("/{{p}}/{{q}}", config), json!({"p": ".."})).await;
+    let (kind, reported) = made.refused("all");
+    assert_eq!(kind, ErrorKind::Validation, "{reported}");
     for name in ["p", "q", "h", "b"] {
-        assert!(told.contains(&format!(" {name}: ")), "{name}: {told}");
+        assert!(reported.contains(&format!(" {name}: ")), "{name}: {reported}");
     }
 }
 
 #[tokio::test]
-async fn what_an_argument_says_is_never_expanded_again() {
+async fn arguments_are_not_expanded_again() {
     let stage = Stage::answering(&[("x", "the-hidden-value")], |_| {
         haft_testkit::json_reply(200, &json!({"ok": true}))
     })
@@ -188,15 +188,15 @@ async fn what_an_argument_says_is_never_expanded_again() {
     ] {
         let config = json!({
             "method": "POST",
-            // The tool knows the secret, so that only the argument's place protects it.
+            // The tool uses the secret, so only the argument's position protects it.
             "headers": {"X-Value": "{{v}}", "X-Own": "secret://x"},
             "query": {"q": "{{v}}"},
             "body": {"only": "{{v}}", "long": "<{{v}}>", "other": "{{other}}"},
         });
         let arguments = json!({"v": value, "other": "expanded"});
-        let made = stage.made(stage.at("/a/{{v}}", config), arguments).await;
+        let made = stage.call_with(stage.config_at("/a/{{v}}", config), arguments).await;
         assert_arrived(&stage, &made, "/a/x", &format!("/a/{encoded}?q={encoded}"), value);
-        let seen = made.only(value);
+        let seen = made.only_request(value);
         assert_eq!(seen.header("x-value"), Some(value), "{value}: the header");
         assert_eq!(seen.header("x-own"), Some("the-hidden-value"), "{value}: the secret itself");
         let body = json!({"only": value, "long": format!("<{value}>"), "other": "expanded"});
@@ -205,11 +205,11 @@ async fn what_an_argument_says_is_never_expanded_again() {
 }
 
 #[tokio::test]
-async fn a_value_too_long_for_a_url_is_refused() {
+async fn a_value_too_long_for_a_url_is_rejected() {
     let stage = Stage::new().await;
     let arguments = json!({"x": "x".repeat(70_000)});
-    let made = stage.made(stage.at("/{{x}}", json!({})), arguments).await;
-    let (kind, told) = made.refused("70000 characters");
-    assert_eq!(kind, ErrorKind::Validation, "70000 characters: {told}");
-    assert!(!told.contains("xxx"), "the value itself is not told: {told}");
+    let made = stage.call_with(stage.config_at("/{{x}}", json!({})), arguments).await;
+    let (kind, reported) = made.refused("70000 characters");
+    assert_eq!(kind, ErrorKind::Validation, "70000 characters: {reported}");
+    assert!(!reported.contains("xxx"), "the value itself is not reported: {reported}");
 }

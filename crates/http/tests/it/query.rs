@@ -1,4 +1,4 @@
-//! The query of a request: written pairs, `params`, `query`, and arguments that nothing else takes.
+//! The query of a request: written pairs, `params`, `query`, and unused arguments.
 
 use haft_engine::ErrorKind;
 use haft_testkit::json_reply;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{Stage, with};
 
 #[tokio::test]
-async fn pairs_written_in_the_url_stay_and_take_values() {
+async fn pairs_in_the_url_can_contain_variables() {
     let stage = Stage::new().await;
     for (written, arguments, target) in [
         ("/s?a=1&b=two", json!({}), "/s?a=1&b=two"),
@@ -30,13 +30,13 @@ async fn pairs_written_in_the_url_stay_and_take_values() {
         ("/s?o={{o.deep.0}}", json!({"o": {"deep": ["x"]}}), "/s?o=x"),
     ] {
         let case = format!("{arguments} in {written}");
-        let made = stage.made(stage.at(written, json!({"query": {}})), arguments).await;
-        assert_eq!(made.only(&case).target, target, "{case}");
+        let made = stage.call_with(stage.config_at(written, json!({"query": {}})), arguments).await;
+        assert_eq!(made.only_request(&case).target, target, "{case}");
     }
 }
 
 #[tokio::test]
-async fn a_value_never_becomes_more_than_a_value() {
+async fn values_are_escaped_in_the_query() {
     let stage = Stage::new().await;
     for (value, encoded) in [
         ("a&b=c", "a%26b%3Dc"),
@@ -55,9 +55,9 @@ async fn a_value_never_becomes_more_than_a_value() {
     ] {
         let case = format!("{value:?}");
         let config = json!({"params": {"x": "{{v}}", "y": "<{{v}}>", "z": 1}});
-        let made = stage.made(stage.at("/s?w={{v}}", config), json!({"v": value})).await;
+        let made = stage.call_with(stage.config_at("/s?w={{v}}", config), json!({"v": value})).await;
         let target = format!("/s?w={encoded}&x={encoded}&y=%3C{encoded}%3E&z=1");
-        assert_eq!(made.only(&case).target, target, "{case}");
+        assert_eq!(made.only_request(&case).target, target, "{case}");
     }
 }
 
@@ -84,8 +84,8 @@ async fn params_are_the_query_of_get_and_head() {
         for method in ["GET", "HEAD"] {
             let case = format!("{method} {params} with {arguments}");
             let config = json!({"method": method, "params": params});
-            let made = stage.made(stage.at("/s", config), arguments.clone()).await;
-            let seen = made.only(&case);
+            let made = stage.call_with(stage.config_at("/s", config), arguments.clone()).await;
+            let seen = made.only_request(&case);
             assert_eq!(
                 (seen.method.as_str(), seen.target.as_str()),
                 (method, &*format!("/s{query}")),
@@ -97,7 +97,7 @@ async fn params_are_the_query_of_get_and_head() {
 }
 
 #[tokio::test]
-async fn a_placeholder_alone_may_be_absent_and_one_in_a_longer_text_may_not() {
+async fn only_a_single_placeholder_may_be_absent() {
     let stage = Stage::new().await;
     for (written, config, target) in [
         ("/s?a={{a}}&b=1", json!({"query": {}}), "/s?b=1"),
@@ -108,8 +108,8 @@ async fn a_placeholder_alone_may_be_absent_and_one_in_a_longer_text_may_not() {
         ("/s?x=1", json!({"query": {"a": "{{a}}", "b": 2}}), "/s?x=1&b=2"),
     ] {
         let case = format!("{written} {config}");
-        let made = stage.made(stage.at(written, config), json!({})).await;
-        assert_eq!(made.only(&case).target, target, "{case}");
+        let made = stage.call_with(stage.config_at(written, config), json!({})).await;
+        assert_eq!(made.only_request(&case).target, target, "{case}");
     }
     for (written, config, name) in [
         ("/s?a=x{{a}}", json!({"query": {}}), "a"),
@@ -120,14 +120,14 @@ async fn a_placeholder_alone_may_be_absent_and_one_in_a_longer_text_may_not() {
         ("/s", json!({"method": "POST", "query": {"q": "from {{a}}"}}), "a"),
     ] {
         let case = format!("{written} {config}");
-        let made = stage.made(stage.at(written, config), json!({"b": "given"})).await;
-        let told = format!("Invalid inputs: {name}: is required: it is part of a longer text");
-        assert_eq!(made.refused(&case), (ErrorKind::Validation, told), "{case}");
+        let made = stage.call_with(stage.config_at(written, config), json!({"b": "given"})).await;
+        let reported = format!("Invalid inputs: {name}: is required: it is part of a longer text");
+        assert_eq!(made.refused(&case), (ErrorKind::Validation, reported), "{case}");
     }
 }
 
 #[tokio::test]
-async fn query_and_body_may_be_given_apart() {
+async fn query_and_body_can_be_configured_separately() {
     let stage = Stage::new().await;
     let arguments = json!({"v": 2, "name": "Ada"});
     for (method, fields, target, body) in [
@@ -156,8 +156,8 @@ async fn query_and_body_may_be_given_apart() {
     ] {
         let case = format!("{method} {fields}");
         let config = with(fields, json!({"method": method}));
-        let made = stage.made(stage.at("/s?x=1", config), arguments.clone()).await;
-        let seen = made.only(&case);
+        let made = stage.call_with(stage.config_at("/s?x=1", config), arguments.clone()).await;
+        let seen = made.only_request(&case);
         assert_eq!((seen.method.as_str(), seen.target.as_str()), (method, target), "{case}");
         let sent = if seen.body.is_empty() { Value::Null } else { seen.json() };
         assert_eq!(sent, body, "{case}: the body");
@@ -165,7 +165,7 @@ async fn query_and_body_may_be_given_apart() {
 }
 
 #[tokio::test]
-async fn in_the_plain_form_arguments_go_where_the_method_has_room_for_them() {
+async fn without_query_and_body_arguments_are_sent_by_method() {
     let stage = Stage::new().await;
     let schema = json!({
         "type": "object",
@@ -180,14 +180,14 @@ async fn in_the_plain_form_arguments_go_where_the_method_has_room_for_them() {
     for (method, is_query) in
         [("GET", true), ("HEAD", true), ("DELETE", true), ("POST", false), ("PUT", false), ("PATCH", false)]
     {
-        // The flat form, as it stands in many a definition.
+        // The flat form, which many definitions use.
         let definition = json!({
             "name": "t", "description": "A tool.", "endpoint": stage.up.url("/items/{{id}}?v={{v}}"),
             "method": method, "parameters": schema, "headers": {"X-Trace": "{{trace}}"},
             "timeout": 5000, "retryCount": 0, "isActive": true,
         });
-        let made = stage.made_by(definition, arguments.clone()).await;
-        let seen = made.only(method);
+        let made = stage.call_definition(definition, arguments.clone()).await;
+        let seen = made.only_request(method);
         let (target, body) = if is_query {
             ("/items/7?v=1&page=2&tags=a&tags=b&note=x%26y%3Dz", Value::Null)
         } else {
@@ -203,7 +203,7 @@ async fn in_the_plain_form_arguments_go_where_the_method_has_room_for_them() {
 }
 
 #[tokio::test]
-async fn what_is_left_over_follows_the_rules_of_a_query() {
+async fn unused_arguments_follow_the_rules_of_the_query() {
     let stage = Stage::new().await;
     for (arguments, target) in [
         (json!({"z": 1, "a": 2}), "/s?z=1&a=2"),
@@ -214,13 +214,13 @@ async fn what_is_left_over_follows_the_rules_of_a_query() {
         (json!({}), "/s"),
     ] {
         let case = arguments.to_string();
-        let made = stage.made(stage.at("/s", json!({})), arguments).await;
-        assert_eq!(made.only(&case).target, target, "{case}");
+        let made = stage.call_with(stage.config_at("/s", json!({})), arguments).await;
+        assert_eq!(made.only_request(&case).target, target, "{case}");
     }
 }
 
 #[tokio::test]
-async fn a_secret_in_the_query_is_sent_as_a_value_and_never_comes_back() {
+async fn a_secret_in_the_query_is_sent_and_never_returned() {
     let secret = "k/1+2&x=y long";
     let encoded = "k%2F1%2B2%26x%3Dy%20long";
     let stage =
@@ -233,8 +233,8 @@ async fn a_secret_in_the_query_is_sent_as_a_value_and_never_comes_back() {
         ("/s", json!({"method": "POST", "query": {"key": "secret://k"}}), format!("/s?key={encoded}")),
     ] {
         let case = format!("{written} {config}");
-        let made = stage.made(stage.at(written, config), json!({})).await;
-        assert_eq!(made.only(&case).target, target, "{case}");
+        let made = stage.call_with(stage.config_at(written, config), json!({})).await;
+        assert_eq!(made.only_request(&case).target, target, "{case}");
         let masked = target.replace(encoded, "***");
         assert_eq!(made.data(&case), &json!({"target": masked}), "{case}: the answer");
     }

@@ -1,11 +1,11 @@
-//! What an answer becomes: JSON, text in any charset, base64; limited, redacted, filtered.
+//! Responses: JSON, text in any charset, base64; limited, redacted, filtered.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_engine::{ErrorKind, Locale};
 use serde_json::{Value, json};
 
-use crate::support::Told;
+use crate::support::ResponseStage;
 
 fn utf16le(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
@@ -16,8 +16,8 @@ fn utf16be(text: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn json_is_known_by_what_it_holds() {
-    let told = Told::new().await;
+async fn json_is_recognized_by_its_contents() {
+    let stage = ResponseStage::new().await;
     let exact: Value = serde_json::from_str("[9007199254740993, 18446744073709551615]").expect("numbers");
     for (kind, body, data) in [
         ("application/json", r#"{"a": [1, null]}"#, json!({"a": [1, null]})),
@@ -46,22 +46,22 @@ async fn json_is_known_by_what_it_holds() {
         ("text/plain", " \n", json!({"data": " \n"})),
     ] {
         let case = format!("{kind}: {body}");
-        let made = told.read(json!({}), 200, kind, body).await;
+        let made = stage.read(json!({}), 200, kind, body).await;
         assert_eq!(made.data(&case), &data, "{case}");
     }
 }
 
 #[tokio::test]
-async fn json_nested_without_end_is_only_text() {
-    let told = Told::new().await;
+async fn deeply_nested_json_is_returned_as_text() {
+    let stage = ResponseStage::new().await;
     let body = "[".repeat(100_000);
-    let made = told.read(json!({}), 200, "application/json", body.as_str()).await;
+    let made = stage.read(json!({}), 200, "application/json", body.as_str()).await;
     assert_eq!(made.data("nested")["data"], body, "nested 100000 deep");
 }
 
 #[tokio::test]
 async fn text_is_decoded_by_its_charset() {
-    let told = Told::new().await;
+    let stage = ResponseStage::new().await;
     let with_mark = |mark: &[u8], text: Vec<u8>| [mark.to_vec(), text].concat();
     for (kind, body, data) in [
         ("text/plain; charset=gbk", vec![0xC4, 0xE3, 0xBA, 0xC3], json!({"data": "你好"})),
@@ -81,14 +81,14 @@ async fn text_is_decoded_by_its_charset() {
         ("text/plain", b"bro\xffken".to_vec(), json!({"data": "bro\u{fffd}ken"})),
     ] {
         let case = format!("{kind}: {body:?}");
-        let made = told.read(json!({}), 200, kind, body).await;
+        let made = stage.read(json!({}), 200, kind, body).await;
         assert_eq!(made.data(&case), &data, "{case}");
     }
 }
 
 #[tokio::test]
-async fn binary_comes_as_base64_with_its_type() {
-    let told = Told::new().await;
+async fn binary_data_is_returned_as_base64_with_its_type() {
+    let stage = ResponseStage::new().await;
     let png = b"\x89PNG\r\n\x1a\n\x00\xff".as_slice();
     for (kind, body, shown) in [
         ("image/png", png, "image/png"),
@@ -100,7 +100,7 @@ async fn binary_comes_as_base64_with_its_type() {
         ("", png, "application/octet-stream"),
     ] {
         let case = format!("{kind}: {body:?}");
-        let made = told.read(json!({}), 200, kind, body).await;
+        let made = stage.read(json!({}), 200, kind, body).await;
         let data = json!({"data": STANDARD.encode(body), "contentType": shown, "encoding": "base64"});
         assert_eq!(made.data(&case), &data, "{case}");
     }
@@ -108,7 +108,7 @@ async fn binary_comes_as_base64_with_its_type() {
 
 #[tokio::test]
 async fn an_empty_body_is_an_empty_text() {
-    let told = Told::new().await;
+    let stage = ResponseStage::new().await;
     for (status, kind) in [
         (200, ""),
         (200, "text/plain"),
@@ -119,36 +119,36 @@ async fn an_empty_body_is_an_empty_text() {
         (205, ""),
     ] {
         let case = format!("{status} {kind}");
-        let made = told.read(json!({}), status, kind, "").await;
+        let made = stage.read(json!({}), status, kind, "").await;
         assert_eq!(made.data(&case), &json!({"data": ""}), "{case}");
     }
-    let made = told.read(json!({"method": "HEAD"}), 200, "application/json", r#"{"a": 1}"#).await;
+    let made = stage.read(json!({"method": "HEAD"}), 200, "application/json", r#"{"a": 1}"#).await;
     assert_eq!(made.data("HEAD"), &json!({"data": ""}), "HEAD");
 }
 
 #[tokio::test]
 async fn an_empty_body_is_an_empty_text_whatever_its_type() {
-    let told = Told::new().await;
+    let stage = ResponseStage::new().await;
     for (method, kind, body) in
         [("GET", "image/png", ""), ("HEAD", "image/png", "not sent"), ("GET", "audio/mpeg", "")]
     {
         let case = format!("{method} {kind}");
-        let made = told.read(json!({"method": method}), 200, kind, body).await;
+        let made = stage.read(json!({"method": method}), 200, kind, body).await;
         assert_eq!(made.data(&case), &json!({"data": ""}), "{case}");
     }
 }
 
 #[tokio::test]
-async fn an_answer_may_be_as_large_as_its_limit() {
-    let told = Told::new().await;
+async fn a_response_may_have_the_size_of_the_limit() {
+    let stage = ResponseStage::new().await;
     let limited = |bytes: usize| json!({"security": {"maxResponseSize": bytes}});
     for (config, limit) in
         [(limited(1), 1), (limited(10), 10), (limited(2 << 20), 2 << 20), (json!({}), 1 << 20)]
     {
-        let made = told.read(config.clone(), 200, "text/plain", "x".repeat(limit)).await;
+        let made = stage.read(config.clone(), 200, "text/plain", "x".repeat(limit)).await;
         let length = made.data("at the limit")["data"].as_str().map(str::len);
         assert_eq!(length, Some(limit), "{limit}: at the limit");
-        let made = told.read(config, 200, "text/plain", "x".repeat(limit + 1)).await;
+        let made = stage.read(config, 200, "text/plain", "x".repeat(limit + 1)).await;
         let message = format!("Response too large: limit {limit} bytes");
         assert_eq!(made.failed("past it"), (ErrorKind::ResponseTooLarge, message), "{limit}: past it");
         assert_eq!(made.result.attempts, 1, "{limit}: attempts");
@@ -156,16 +156,16 @@ async fn an_answer_may_be_as_large_as_its_limit() {
 }
 
 #[tokio::test]
-async fn the_size_of_what_head_does_not_send_is_no_matter() {
-    let told = Told::new().await;
+async fn the_content_length_of_a_head_response_is_ignored() {
+    let stage = ResponseStage::new().await;
     let config = json!({"method": "HEAD", "security": {"maxResponseSize": 10}});
-    let made = told.read(config, 200, "text/plain", "x".repeat(1000)).await;
+    let made = stage.read(config, 200, "text/plain", "x".repeat(1000)).await;
     assert_eq!(made.data("HEAD"), &json!({"data": ""}), "HEAD");
 }
 
 #[tokio::test]
-async fn a_filter_picks_from_json_and_leaves_the_rest_alone() {
-    let told = Told::new().await;
+async fn a_filter_applies_only_to_json() {
+    let stage = ResponseStage::new().await;
     let body = r#"{"items": [{"id": 1, "n": "a"}, {"id": 2, "n": "b"}], "name": "x"}"#;
     for (filter, kind, body, data) in [
         ("items[].id", "application/json", body, json!([1, 2])),
@@ -189,30 +189,30 @@ async fn a_filter_picks_from_json_and_leaves_the_rest_alone() {
         ("data", "text/plain", "", json!({"data": ""})),
     ] {
         let case = format!("{filter} on {kind}: {body}");
-        let made = told.read(json!({"responseFilter": filter}), 200, kind, body).await;
+        let made = stage.read(json!({"responseFilter": filter}), 200, kind, body).await;
         assert_eq!(made.data(&case), &data, "{case}");
     }
     for filter in ["abs(name)", "no_such_function(@)", "items[::0]"] {
-        let made = told.read(json!({"responseFilter": filter}), 200, "application/json", body).await;
+        let made = stage.read(json!({"responseFilter": filter}), 200, "application/json", body).await;
         let (kind, message) = made.failed(filter);
         assert_eq!(kind, ErrorKind::Execution, "{filter}: {message}");
-        let words = "The responseFilter does not fit the answer: JMESPath: ";
+        let words = "The responseFilter cannot be applied to the response: JMESPath: ";
         assert!(message.starts_with(words), "{filter}: {message}");
     }
 }
 
 #[tokio::test]
-async fn a_filter_is_not_for_errors() {
-    let told = Told::new().await;
+async fn a_filter_does_not_apply_to_errors() {
+    let stage = ResponseStage::new().await;
     let made =
-        told.read(json!({"responseFilter": "items"}), 400, "application/json", r#"{"why": "so"}"#).await;
+        stage.read(json!({"responseFilter": "items"}), 400, "application/json", r#"{"why": "so"}"#).await;
     assert_eq!(made.failed("400").0, ErrorKind::Validation, "400");
     assert_eq!(made.error("400").details(Locale::En)["body"], r#"{"why":"so"}"#, "400: its body");
 }
 
 #[tokio::test]
-async fn what_shall_be_redacted_is_redacted_before_anything_else_sees_it() {
-    let told = Told::new().await;
+async fn redaction_precedes_all_other_processing() {
+    let stage = ResponseStage::new().await;
     let body =
         r#"{"user": {"mail": "ada@example.com", "name": "Ada"}, "note": "ask bob@example.com", "n": [7, 8]}"#;
     let hidden = "[redacted]";
@@ -238,12 +238,12 @@ async fn what_shall_be_redacted_is_redacted_before_anything_else_sees_it() {
         (json!({"redact": ["not.there"], "responseFilter": "n"}), json!([7, 8])),
     ] {
         let case = config.to_string();
-        let made = told.read(config, 200, "application/json", body).await;
+        let made = stage.read(config, 200, "application/json", body).await;
         assert_eq!(made.data(&case), &data, "{case}");
     }
     let email = json!({"redact": [{"pattern": "email"}]});
     let both = json!({"redact": [{"pattern": "email"}, "secret"]});
-    let made = told.read(email.clone(), 200, "text/plain", "mail ada@example.com!").await;
+    let made = stage.read(email.clone(), 200, "text/plain", "mail ada@example.com!").await;
     assert_eq!(made.data("text"), &json!({"data": "mail [redacted]!"}), "text");
 
     for (case, kind, body, kept) in [
@@ -255,18 +255,18 @@ async fn what_shall_be_redacted_is_redacted_before_anything_else_sees_it() {
         ),
         ("text", "text/plain", "no ada@example.com here", "no [redacted] here"),
     ] {
-        let made = told.read(both.clone(), 422, kind, body).await;
+        let made = stage.read(both.clone(), 422, kind, body).await;
         assert_eq!(made.error(case).details(Locale::En)["body"], kept, "{case}: an error's body");
     }
     let cut = format!("{} ada@example.com", "x".repeat(2040));
-    let made = told.read(email, 400, "text/plain", cut).await;
+    let made = stage.read(email, 400, "text/plain", cut).await;
     let details = made.error("cut").details(Locale::En);
     assert!(!details["body"].to_string().contains("ada"), "redacted before it is cut: {}", details["body"]);
 }
 
 #[tokio::test]
-async fn an_errors_body_is_cut_at_two_kilobytes_between_characters() {
-    let told = Told::new().await;
+async fn an_error_body_is_truncated_at_two_kilobytes() {
+    let stage = ResponseStage::new().await;
     for (case, kind, body, kept) in [
         ("just fits", "text/plain", "x".repeat(2048), "x".repeat(2048)),
         ("one more", "text/plain", "x".repeat(2049), "x".repeat(2048)),
@@ -281,7 +281,7 @@ async fn an_errors_body_is_cut_at_two_kilobytes_between_characters() {
         ),
         ("much", "text/html", "<p>".repeat(100_000), format!("{}<p", "<p>".repeat(682))),
     ] {
-        let made = told.read(json!({}), 400, kind, body).await;
+        let made = stage.read(json!({}), 400, kind, body).await;
         let details = made.error(case).details(Locale::En);
         assert_eq!(details["body"], kept, "{case}");
     }

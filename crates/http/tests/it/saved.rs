@@ -1,4 +1,4 @@
-//! What is refused when a tool is saved: where it is wrong, and in which words.
+//! Validation of tools when they are saved: the path and message of each violation.
 
 use serde_json::{Value, json};
 
@@ -6,14 +6,17 @@ use crate::support::{defined, engine, with, wrong};
 
 const URL: &str = "https://api.example.com/items";
 
-/// Each config is wrong at one place only, in words that hold these.
+/// Each config has exactly one violation, at this path and with these words in its message.
 #[track_caller]
 fn assert_refused<const N: usize>(table: [(Value, &str, &str); N]) {
     let tools = engine(&[]);
     for (config, path, words) in table {
-        let told = wrong(&tools, defined(config.clone()));
-        assert!(told.len() == 1 && told[0].0 == path, "{config}: wrong at {told:?}, not at {path}");
-        assert!(told[0].1.contains(words), "{config}: told {:?}, not {words:?}", told[0].1);
+        let reported = wrong(&tools, defined(config.clone()));
+        assert!(
+            reported.len() == 1 && reported[0].0 == path,
+            "{config}: wrong at {reported:?}, not at {path}"
+        );
+        assert!(reported[0].1.contains(words), "{config}: reported {:?}, not {words:?}", reported[0].1);
     }
 }
 
@@ -43,11 +46,11 @@ async fn the_origin_of_a_url_is_fixed() {
 }
 
 #[tokio::test]
-async fn a_url_must_be_one_that_every_reader_understands_alike() {
+async fn ambiguous_urls_are_rejected() {
     let absolute = "must be an absolute URL that begins with http:// or https://";
-    let odd = "which a URL cannot; write it percent-encoded";
-    let percent = "holds a % that is not followed by two hexadecimal digits";
-    let userinfo = "holds a user name or password; use auth instead";
+    let odd = "which is not allowed in a URL; percent-encode it";
+    let percent = "contains a % that is not followed by two hexadecimal digits";
+    let userinfo = "contains a user name or password; use auth instead";
     assert_refused(
         [
             ("/items", absolute),
@@ -76,9 +79,9 @@ async fn a_url_must_be_one_that_every_reader_understands_alike() {
             ("https://api.example.com/%{{x}}", percent),
             ("https://api.example.com/%2{{x}}", percent),
             ("https://api.example.com/x?q=5%", percent),
-            ("https://api.example.com/secret://key/x", "holds a secret in its path"),
-            ("https://api.example.com/x#{{part}}", "has a variable behind #, which is never sent"),
-            ("https://api.example.com/x?a=1#secret://key", "has a variable behind #, which is never sent"),
+            ("https://api.example.com/secret://key/x", "contains a secret in its path"),
+            ("https://api.example.com/x#{{part}}", "has a variable after #, which is never sent"),
+            ("https://api.example.com/x?a=1#secret://key", "has a variable after #, which is never sent"),
             ("https://api.example.com/{{a b}}", "{{a b}} is not a variable"),
             ("https://api.example.com/{{}}", "{{}} is not a variable"),
             ("https://api.example.com/{{1a}}", "{{1a}} is not a variable"),
@@ -94,7 +97,7 @@ async fn a_url_must_be_one_that_every_reader_understands_alike() {
 }
 
 #[tokio::test]
-async fn a_relative_url_with_a_variable_is_told_to_be_relative() {
+async fn a_relative_url_with_a_variable_is_reported_as_relative() {
     assert_refused(
         ["/items/{{id}}", "items/{{id}}"]
             .map(|url| (json!({"url": url}), "config.url", "must be an absolute URL")),
@@ -102,23 +105,23 @@ async fn a_relative_url_with_a_variable_is_told_to_be_relative() {
 }
 
 #[tokio::test]
-async fn a_config_says_each_thing_once_and_where_it_can_be_sent() {
+async fn duplicate_and_misplaced_fields_are_rejected() {
     assert_refused([
         (json!({}), "config.url", "is required: an address such as https://api.example.com/items/{{id}}"),
         (
             json!({"url": URL, "params": {"a": 1}, "query": {"b": 1}}),
             "config.params",
-            "says the same as query",
+            "has the same meaning as query",
         ),
         (
             json!({"url": URL, "method": "HEAD", "params": {"a": 1}, "query": {"b": 1}}),
             "config.params",
-            "says the same as query; give only one of them",
+            "has the same meaning as query; give only one of them",
         ),
         (
             json!({"url": URL, "method": "POST", "params": {"a": 1}, "body": {"b": 1}}),
             "config.params",
-            "says the same as body; give only one of them",
+            "has the same meaning as body; give only one of them",
         ),
         (json!({"url": URL, "method": "HEAD", "body": {"b": 1}}), "config.body", "cannot be sent with HEAD"),
         (
@@ -134,21 +137,21 @@ async fn a_config_says_each_thing_once_and_where_it_can_be_sent() {
         (
             json!({"url": URL, "baseUrl": "https://api.example.com"}),
             "config.url",
-            "stands beside baseUrl; write the path alone",
+            "must be a path starting with / when baseUrl is set",
         ),
         (
             json!({"url": "items", "baseUrl": "https://api.example.com"}),
             "config.url",
-            "stands beside baseUrl",
+            "must be a path starting with / when baseUrl is set",
         ),
     ]);
 }
 
 #[tokio::test]
-async fn a_base_url_is_plain_and_leaves_the_rest_to_the_model() {
+async fn a_base_url_is_plain_and_excludes_other_fields() {
     let plain =
         "must be an absolute URL such as https://api.example.com/v1, without user name, query or variables";
-    let model = "has no place beside baseUrl alone: the model gives url, method and body itself";
+    let model = "cannot be used with baseUrl alone: the model supplies url, method and body";
     assert_refused(
         [
             "/v1",
@@ -173,21 +176,21 @@ async fn a_base_url_is_plain_and_leaves_the_rest_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_base_url_beside_a_path_is_held_to_the_same() {
+async fn a_base_url_with_a_path_follows_the_same_rules() {
     let tools = engine(&[]);
     for base in [
         "https://api.example.com/v1?key=1",
         "https://api.example.com/v1#part",
         "https://user@api.example.com/v1",
     ] {
-        let told = wrong(&tools, defined(json!({"baseUrl": base, "url": "/items"})));
-        assert!(!told.is_empty(), "{base}: the path would stand behind the query or the fragment");
+        let reported = wrong(&tools, defined(json!({"baseUrl": base, "url": "/items"})));
+        assert!(!reported.is_empty(), "{base}: the path would stand behind the query or the fragment");
     }
 }
 
 #[tokio::test]
-async fn names_of_fields_hold_no_templates() {
-    let words = "the name of a field cannot hold a variable or a secret";
+async fn field_names_cannot_contain_templates() {
+    let words = "the name of a field cannot contain a variable or a secret";
     assert_refused([
         (json!({"url": URL, "params": {"{{k}}": 1}}), "config.params.{{k}}", words),
         (json!({"url": URL, "query": {"a{{k}}": 1}}), "config.query.a{{k}}", words),
@@ -204,7 +207,7 @@ async fn names_of_fields_hold_no_templates() {
 }
 
 #[tokio::test]
-async fn templates_are_checked_wherever_they_stand() {
+async fn templates_are_checked_at_every_position() {
     assert_refused([
         (json!({"url": URL, "params": {"a": "{{a b}}"}}), "config.params.a", "{{a b}} is not a variable"),
         (json!({"url": URL, "query": {"a": ["x", "{{"]}}), "config.query.a.1", "{{ is never closed by }}"),
@@ -229,20 +232,20 @@ async fn templates_are_checked_wherever_they_stand() {
             "must be followed by a name",
         ),
     ]);
-    // What the call itself gives may stand wherever an argument may, and is none.
+    // Values provided by the call itself are allowed wherever arguments are, but are not arguments.
     for config in [
         json!({"url": URL, "method": "POST", "body": {"to": "{{callbackUrl}}"}}),
         json!({"url": URL, "params": {"to": "see {{ callbackUrl }}"}}),
         json!({"url": "https://api.example.com/{{callbackUrl}}"}),
         json!({"url": URL, "headers": {"X-To": "{{callbackUrl}}"}}),
     ] {
-        let told = wrong(&engine(&[]), defined(config.clone()));
-        assert!(told.is_empty(), "{config}: {told:?}");
+        let reported = wrong(&engine(&[]), defined(config.clone()));
+        assert!(reported.is_empty(), "{config}: {reported:?}");
     }
 }
 
 #[tokio::test]
-async fn fields_are_known_and_within_their_bounds() {
+async fn unknown_fields_and_values_out_of_bounds_are_rejected() {
     let unknown = "is not a known property";
     let at = |fields: Value| with(json!({"url": URL}), fields);
     assert_refused([
@@ -283,13 +286,13 @@ async fn fields_are_known_and_within_their_bounds() {
     let tools = engine(&[]);
     for size in [1, 33_554_432] {
         let definition = defined(at(json!({"security": {"maxResponseSize": size}})));
-        let told = wrong(&tools, definition);
-        assert!(told.is_empty(), "{size} is allowed: {told:?}");
+        let reported = wrong(&tools, definition);
+        assert!(reported.is_empty(), "{size} is allowed: {reported:?}");
     }
 }
 
 #[tokio::test]
-async fn hosts_filters_and_redactions_are_read_when_saved() {
+async fn hosts_filters_and_redactions_are_validated_when_saved() {
     let at = |fields: Value| with(json!({"url": URL}), fields);
     let hosts = |entries: Value| at(json!({"security": {"allowedDomains": entries}}));
     let (first, second) = ("config.security.allowedDomains.0", "config.security.allowedDomains.1");
@@ -306,12 +309,12 @@ async fn hosts_filters_and_redactions_are_read_when_saved() {
         (
             hosts(json!(["other.example"])),
             "config.security.allowedDomains",
-            "does not hold api.example.com, the host of the tool's own url",
+            "does not include api.example.com, the host of the tool's url",
         ),
         (
             hosts(json!(["*.api.example.com", "example.com:8443"])),
             "config.security.allowedDomains",
-            "does not hold api.example.com",
+            "does not include api.example.com",
         ),
         (hosts(json!([5])), first, "is not of type \"string\""),
         (hosts(json!("api.example.com")), "config.security.allowedDomains", "is not of type \"array\""),
@@ -335,14 +338,14 @@ async fn a_fixed_poll_host_must_be_allowed() {
         json!({"url": URL, "method": "POST", "poll": {"url": url}, "security": security})
     };
     let elsewhere = "https://jobs.example.net/{{response.id}}";
-    let words = "is at jobs.example.net, which security.allowedDomains does not hold";
+    let words = "is at jobs.example.net, which security.allowedDomains does not include";
     assert_refused([
         (polling(elsewhere, json!([])), "config.poll.url", words),
         (polling(elsewhere, json!(["api.example.com", "example.net"])), "config.poll.url", words),
         (
             polling("/jobs/{{id}}", json!(["jobs.example.net"])),
             "config.security.allowedDomains",
-            "does not hold api.example.com",
+            "does not include api.example.com",
         ),
     ]);
     for (url, allowed) in [
@@ -351,13 +354,13 @@ async fn a_fixed_poll_host_must_be_allowed() {
         ("/jobs/{{id}}", json!([])),
         ("{{statusUrl}}", json!(["api.example.com"])),
     ] {
-        let told = wrong(&engine(&[]), defined(polling(url, allowed)));
-        assert!(told.is_empty(), "{url}: {told:?}");
+        let reported = wrong(&engine(&[]), defined(polling(url, allowed)));
+        assert!(reported.is_empty(), "{url}: {reported:?}");
     }
 }
 
 #[tokio::test]
-async fn all_that_is_wrong_is_told_at_once() {
+async fn all_violations_are_reported_at_once() {
     let config = json!({
         "url": "https://{{host}}/x",
         "headers": {"Host": "evil.example", "bad name": "x"},

@@ -1,4 +1,4 @@
-//! Auth as it is saved: which kinds and fields there are, and what none of them may hold.
+//! Validation of `auth` when tools are saved: types, fields and their values.
 
 use serde_json::{Value, json};
 
@@ -16,20 +16,20 @@ fn oauth(fields: Value) -> Value {
     with(whole, fields)
 }
 
-/// What is wrong with an auth, place by place.
-fn told(auth: Value) -> Vec<(String, String)> {
+/// The violations of an auth, with their paths.
+fn violations_of(auth: Value) -> Vec<(String, String)> {
     wrong(&engine(&[]), defined(config(auth)))
 }
 
 #[tokio::test]
-async fn kinds_and_fields_are_the_known_ones() {
+async fn unknown_types_and_fields_are_rejected() {
     for (auth, path, words) in [
         (
             json!({"type": "digest"}),
             "config.auth.type",
-            "digest is not a kind of auth; write none, bearer, basic",
+            "digest is not an auth type; use none, bearer, basic",
         ),
-        (json!("digest"), "config.auth.type", "digest is not a kind of auth"),
+        (json!("digest"), "config.auth.type", "digest is not an auth type"),
         (json!({}), "config.auth.type", "is required for auth"),
         (json!({"type": 5}), "config.auth.type", "is required for auth"),
         (json!({"token": "x"}), "config.auth.type", "is required for auth"),
@@ -69,7 +69,7 @@ async fn kinds_and_fields_are_the_known_ones() {
         (
             json!({"type": "basic", "username": "a:b", "password": "c"}),
             "config.auth.username",
-            "must not hold a colon",
+            "must not contain a colon",
         ),
         (json!({"type": "bearer", "token": 5}), "config.auth.token", "must be a text"),
         (oauth(json!({"scope": 5})), "config.auth.scope", "must be a text"),
@@ -89,14 +89,14 @@ async fn kinds_and_fields_are_the_known_ones() {
             "must be an absolute http or https URL without user name, variables or secrets",
         ),
     ] {
-        let told = told(auth.clone());
-        assert!(told.len() == 1 && told[0].0 == path, "{auth}: wrong at {told:?}, not at {path}");
-        assert!(told[0].1.contains(words), "{auth}: told {:?}, not {words:?}", told[0].1);
+        let reported = violations_of(auth.clone());
+        assert!(reported.len() == 1 && reported[0].0 == path, "{auth}: wrong at {reported:?}, not at {path}");
+        assert!(reported[0].1.contains(words), "{auth}: reported {:?}, not {words:?}", reported[0].1);
     }
 }
 
 #[tokio::test]
-async fn a_field_that_is_needed_is_told_to_be_missing() {
+async fn missing_fields_are_reported() {
     for (auth, kind, missing) in [
         (json!({"type": "bearer"}), "bearer", vec!["token"]),
         (json!("bearer"), "bearer", vec!["token"]),
@@ -116,13 +116,13 @@ async fn a_field_that_is_needed_is_told_to_be_missing() {
             .into_iter()
             .map(|field| (format!("config.auth.{field}"), format!("is required for {kind}")))
             .collect();
-        assert_eq!(told(auth.clone()), expected, "{auth}");
+        assert_eq!(violations_of(auth.clone()), expected, "{auth}");
     }
 }
 
 #[tokio::test]
 async fn credentials_never_come_from_the_model() {
-    let variable = "cannot hold a variable: credentials come from secrets, not from the model";
+    let variable = "cannot contain a variable: credentials come from secrets, not from the model";
     for (auth, field, words) in [
         (json!({"type": "bearer", "token": "{{token}}"}), "token", variable),
         (json!({"type": "bearer", "token": "a-{{token}}-b"}), "token", variable),
@@ -136,33 +136,34 @@ async fn credentials_never_come_from_the_model() {
         (json!({"type": "bearer", "token": "{{a b}}"}), "token", "{{a b}} is not a variable"),
         (json!({"type": "bearer", "token": "secret://"}), "token", "secret:// must be followed by a name"),
     ] {
-        let told = told(auth.clone());
+        let reported = violations_of(auth.clone());
         let path = format!("config.auth.{field}");
-        assert!(told.len() == 1 && told[0].0 == path, "{auth}: wrong at {told:?}, not at {path}");
-        assert!(told[0].1.contains(words), "{auth}: told {:?}, not {words:?}", told[0].1);
+        assert!(reported.len() == 1 && reported[0].0 == path, "{auth}: wrong at {reported:?}, not at {path}");
+        assert!(reported[0].1.contains(words), "{auth}: reported {:?}, not {words:?}", reported[0].1);
     }
 }
 
 #[tokio::test]
-async fn the_place_where_tokens_come_from_is_fixed() {
+async fn the_token_url_must_be_fixed() {
     for url in
         ["https://{{host}}/token", "https://id.example.com/{{path}}", "https://id.example.com/t?x={{x}}"]
     {
-        let told = told(oauth(json!({"tokenUrl": url})));
-        assert!(told.len() == 1 && told[0].0 == "config.auth.tokenUrl", "{url}: {told:?}");
+        let reported = violations_of(oauth(json!({"tokenUrl": url})));
+        assert!(reported.len() == 1 && reported[0].0 == "config.auth.tokenUrl", "{url}: {reported:?}");
     }
 }
 
 #[tokio::test]
-async fn a_key_goes_into_no_header_that_is_not_the_authors_to_set() {
+async fn a_key_cannot_use_a_reserved_header() {
     for name in ["Host", "Content-Length", "Transfer-Encoding", "Connection"] {
-        let told = told(json!({"type": "apiKey", "in": "header", "name": name, "value": "secret://k"}));
-        assert!(told.len() == 1 && told[0].0 == "config.auth.name", "{name}: {told:?}");
+        let reported =
+            violations_of(json!({"type": "apiKey", "in": "header", "name": name, "value": "secret://k"}));
+        assert!(reported.len() == 1 && reported[0].0 == "config.auth.name", "{name}: {reported:?}");
     }
 }
 
 #[tokio::test]
-async fn a_header_is_set_by_auth_or_by_headers_and_not_by_both() {
+async fn a_header_cannot_be_set_by_both_auth_and_headers() {
     let tools = engine(&[]);
     let key = json!({"type": "apiKey", "name": "X-Key", "value": "secret://k"});
     let named_authorization = json!({"type": "apiKey", "name": "authorization", "value": "secret://k"});
@@ -175,14 +176,14 @@ async fn a_header_is_set_by_auth_or_by_headers_and_not_by_both() {
         (named_authorization, "Authorization", "authorization"),
     ] {
         let both = with(config(auth.clone()), json!({"headers": {header: "x"}}));
-        let words = format!("sets the header {name}, which headers sets too; give only one of them");
+        let words = format!("sets the header {name}, which headers also sets; give only one of them");
         assert_eq!(wrong(&tools, defined(both)), [("config.auth".to_owned(), words)], "{auth} and {header}");
     }
     let apart = with(config(key), json!({"headers": {"Authorization": "x"}}));
-    let told = wrong(&tools, defined(apart));
-    assert!(told.is_empty(), "two headers: {told:?}");
+    let reported = wrong(&tools, defined(apart));
+    assert!(reported.is_empty(), "two headers: {reported:?}");
     let query = json!({"type": "apiKey", "in": "query", "name": "Authorization", "value": "secret://k"});
     let apart = with(config(query), json!({"headers": {"Authorization": "x"}}));
-    let told = wrong(&tools, defined(apart));
-    assert!(told.is_empty(), "a header and a query field: {told:?}");
+    let reported = wrong(&tools, defined(apart));
+    assert!(reported.is_empty(), "a header and a query field: {reported:?}");
 }

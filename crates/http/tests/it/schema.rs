@@ -1,4 +1,4 @@
-//! What follows from a definition alone: the schema of its arguments, and what may be repeated.
+//! Properties derived from a definition: the argument schema, and the effect.
 
 use haft_engine::ErrorKind;
 use haft_testkit::json_reply;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Stage, defined, engine, open, with};
 
-/// The schema that a tool with this config has in the end, as text: the order counts.
+/// The final schema of a tool with this config, as text, since the order matters.
 fn generated(definition: Value) -> String {
     let tools = engine(&[]);
     let case = definition.to_string();
@@ -15,7 +15,7 @@ fn generated(definition: Value) -> String {
     version.spec.input_schema.as_ref().unwrap_or_else(|| panic!("{case}: no schema")).to_string()
 }
 
-/// A generated schema with these arguments, each a name and its type.
+/// A generated schema with these arguments, given as name and type.
 fn schema(arguments: &[(&str, &str)], required: &[&str]) -> String {
     let properties: serde_json::Map<String, Value> = arguments
         .iter()
@@ -28,7 +28,7 @@ fn schema(arguments: &[(&str, &str)], required: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn a_schema_is_made_from_placeholders_in_order_of_first_appearance() {
+async fn a_schema_is_generated_from_placeholders_in_order() {
     let string = "string";
     for (config, arguments, required) in [
         (json!({"url": "https://a.example/"}), vec![], vec![]),
@@ -72,7 +72,7 @@ async fn a_schema_is_made_from_placeholders_in_order_of_first_appearance() {
 }
 
 #[tokio::test]
-async fn a_dotted_name_makes_one_property_that_is_looked_into() {
+async fn a_dotted_name_makes_one_object_property() {
     for (params, arguments) in [
         (json!({"a": "{{o.x}}"}), vec![("o", "object")]),
         (json!({"a": "{{o.x.y.0}}"}), vec![("o", "object")]),
@@ -93,7 +93,7 @@ async fn a_dotted_name_makes_one_property_that_is_looked_into() {
 }
 
 #[tokio::test]
-async fn names_that_the_call_gives_and_secrets_are_no_arguments() {
+async fn reserved_variables_and_secrets_are_not_arguments() {
     let config = json!({
         "url": "https://a.example/{{callId}}/{{x}}?k=secret://k", "method": "POST",
         "headers": {"X-Id": "{{callId}}", "X-Key": "secret://me/k"},
@@ -105,7 +105,7 @@ async fn names_that_the_call_gives_and_secrets_are_no_arguments() {
 }
 
 #[tokio::test]
-async fn the_generic_form_has_a_schema_of_its_own() {
+async fn the_generic_form_has_a_fixed_schema() {
     let made =
         generated(defined(json!({"baseUrl": "https://a.example/v1", "headers": {"X-Key": "secret://k"}})));
     let made: Value = serde_json::from_str(&made).expect("JSON");
@@ -122,7 +122,7 @@ async fn the_generic_form_has_a_schema_of_its_own() {
             "required": ["url", "method"],
             "additionalProperties": false,
         }),
-        "url, method, and a body where one is wanted"
+        "url, method, and an optional body"
     );
     for name in ["url", "body"] {
         assert!(words(name).as_str().is_some_and(|words| !words.is_empty()), "{name} is described");
@@ -130,7 +130,7 @@ async fn the_generic_form_has_a_schema_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_schema_that_is_given_stays_as_it_is() {
+async fn a_given_schema_is_unchanged() {
     let own = json!({"type": "object", "properties": {"days": {"type": "integer", "default": 3}}});
     for (case, fields) in [
         ("inputSchema", json!({"inputSchema": own})),
@@ -145,32 +145,33 @@ async fn a_schema_that_is_given_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_generated_schema_is_what_arguments_are_held_to() {
+async fn arguments_are_validated_with_the_generated_schema() {
     let stage = Stage::new().await;
-    let definition = defined(stage.at("/{{city}}", json!({"params": {"d": "{{days}}", "o": "{{o.x}}"}})));
+    let definition =
+        defined(stage.config_at("/{{city}}", json!({"params": {"d": "{{days}}", "o": "{{o.x}}"}})));
     for (arguments, target) in [
         (json!({"city": "Rome", "days": "3"}), "/Rome?d=3"),
         (json!({"city": "Rome", "days": 3}), "/Rome?d=3"),
         (json!({"city": 7, "o": {"x": 1}}), "/7?o=1"),
     ] {
         let case = arguments.to_string();
-        let made = stage.made_by(definition.clone(), arguments).await;
-        assert_eq!(made.only(&case).target, target, "{case}");
+        let made = stage.call_definition(definition.clone(), arguments).await;
+        assert_eq!(made.only_request(&case).target, target, "{case}");
     }
-    for (arguments, told) in [
+    for (arguments, reported) in [
         (json!({"days": "3"}), "Invalid inputs: city: is required"),
         (json!({"city": "Rome", "cty": "x"}), "Invalid inputs: cty: is not a known property"),
         (json!({"city": true}), "Invalid inputs: city: true is not of type \"string\""),
         (json!({"city": "Rome", "o": "x"}), "Invalid inputs: o: \"x\" is not of type \"object\""),
     ] {
         let case = arguments.to_string();
-        let made = stage.made_by(definition.clone(), arguments).await;
-        assert_eq!(made.refused(&case), (ErrorKind::Validation, told.to_owned()), "{case}");
+        let made = stage.call_definition(definition.clone(), arguments).await;
+        assert_eq!(made.refused(&case), (ErrorKind::Validation, reported.to_owned()), "{case}");
     }
 }
 
 #[tokio::test]
-async fn the_method_says_what_a_call_does_and_so_what_is_repeated() {
+async fn the_method_determines_the_effect_and_retries() {
     let stage = Stage::answering(&[], |seen| {
         let status = seen.target.trim_start_matches('/').parse().expect("a status");
         json_reply(status, &json!({}))
@@ -190,21 +191,24 @@ async fn the_method_says_what_a_call_does_and_so_what_is_repeated() {
         for (path, repeats) in [("/500", repeats_500), ("/502", repeats_500), ("/503", true), ("/429", true)]
         {
             let case = format!("{method} as {effect:?}: {path}");
-            let config = stage.at(path, json!({"method": method, "query": {}}));
-            let made = stage.made_by(with(open(config), json!({"effect": effect})), json!({})).await;
+            let config = stage.config_at(path, json!({"method": method, "query": {}}));
+            let made = stage.call_definition(with(open(config), json!({"effect": effect})), json!({})).await;
             let attempts = if repeats { 4 } else { 1 };
             assert_eq!((made.result.attempts, made.seen.len()), (attempts, attempts as usize), "{case}");
-            assert_eq!(made.error(&case).is_retryable(), repeats, "{case}: for whoever calls");
+            assert_eq!(made.error(&case).is_retryable(), repeats, "{case}: as reported to the caller");
         }
     }
 }
 
 #[tokio::test]
-async fn the_generic_form_counts_as_writing() {
+async fn the_generic_form_has_the_effect_write() {
     let stage = Stage::answering(&[], |_| json_reply(500, &json!({}))).await;
     let made = stage
-        .made_by(defined(json!({"baseUrl": stage.up.url("/v1")})), json!({"url": "/x", "method": "GET"}))
+        .call_definition(
+            defined(json!({"baseUrl": stage.up.url("/v1")})),
+            json!({"url": "/x", "method": "GET"}),
+        )
         .await;
     assert_eq!(made.failed("generic").0, ErrorKind::Server, "generic");
-    assert_eq!(made.seen.len(), 1, "what the model may have changed is not sent twice");
+    assert_eq!(made.seen.len(), 1, "a write is not sent twice");
 }

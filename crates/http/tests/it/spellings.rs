@@ -1,12 +1,12 @@
-//! Spellings that mean the same: snake_case, lower case, aliases, the flat form.
+//! Equivalent spellings: snake_case, lower case, aliases, the flat form.
 
 use haft_testkit::json_reply;
 use serde_json::{Value, json};
 
-use crate::support::{Made, Stage, defined, open, with, wrong};
+use crate::support::{CallOutcome, Stage, defined, open, with, wrong};
 
-/// What a call did, for comparison.
-fn deeds(made: &Made) -> Value {
+/// The result and requests of a call, for comparison.
+fn deeds(made: &CallOutcome) -> Value {
     let requests: Vec<Value> = made
         .seen
         .iter()
@@ -23,7 +23,7 @@ fn deeds(made: &Made) -> Value {
 }
 
 #[tokio::test]
-async fn snake_case_does_what_camel_case_does() {
+async fn snake_case_is_equivalent_to_camel_case() {
     let answer =
         json!({"items": [{"id": 1, "mail": "ada@example.com"}], "access_token": "t", "token_type": "bearer"});
     let stage = Stage::answering(&[], move |_| json_reply(200, &answer)).await;
@@ -68,10 +68,10 @@ async fn snake_case_does_what_camel_case_does() {
         let schema =
             json!({"inputSchema": {"type": "object", "properties": {"d": {"default": "by default"}}}});
         let arguments = json!({"n": "Ada"});
-        let first = stage.made_by(with(defined(camel), schema.clone()), arguments.clone()).await;
-        let second = stage.made_by(with(defined(snake), schema), arguments).await;
+        let first = stage.call_definition(with(defined(camel), schema.clone()), arguments.clone()).await;
+        let second = stage.call_definition(with(defined(snake), schema), arguments).await;
         assert_eq!(deeds(&first), deeds(&second), "{case}");
-        // Each of them did something that shows: a field that is ignored would not.
+        // Each setting has a visible effect, so that ignored fields are detected.
         let shown = deeds(&first).to_string();
         let proof = match case {
             "bodyType" => "user_name=Ada",
@@ -86,14 +86,14 @@ async fn snake_case_does_what_camel_case_does() {
 }
 
 #[tokio::test]
-async fn allowed_domains_are_held_in_both_spellings() {
+async fn allowed_domains_are_enforced_in_both_spellings() {
     let stage = Stage::new().await;
     for name in ["allowedDomains", "allowed_domains"] {
-        let config = stage.at("/x", json!({"security": {name: ["other.example"]}}));
-        let told = wrong(&stage.tools, defined(config));
+        let config = stage.config_at("/x", json!({"security": {name: ["other.example"]}}));
+        let reported = wrong(&stage.tools, defined(config));
         let words =
-            "does not hold 127.0.0.1, the host of the tool's own url, so that no call could work; add it";
-        assert_eq!(told, [("config.security.allowedDomains".to_owned(), words.to_owned())], "{name}");
+            "does not include 127.0.0.1, the host of the tool's url, so every call would fail; add it";
+        assert_eq!(reported, [("config.security.allowedDomains".to_owned(), words.to_owned())], "{name}");
     }
 }
 
@@ -106,15 +106,15 @@ async fn names_inside_values_are_not_respelled() {
         "query": {"page_size": "{{page_size}}"},
         "body": {"first_name": {"in_here": "{{page_size}}"}},
     });
-    let made = stage.made(stage.at("/n", config), json!({"page_size": 2})).await;
-    let seen = made.only("names");
+    let made = stage.call_with(stage.config_at("/n", config), json!({"page_size": 2})).await;
+    let seen = made.only_request("names");
     assert_eq!(seen.target, "/n?page_size=2", "the query");
     assert_eq!(seen.header("x_under_score"), Some("1"), "the header");
     assert_eq!(seen.text(), r#"{"first_name":{"in_here":2}}"#, "the body");
 }
 
 #[tokio::test]
-async fn other_words_are_accepted() {
+async fn aliases_are_accepted() {
     let stage = Stage::new().await;
     let url = stage.up.url("/w");
     for (case, definition, method) in [
@@ -145,8 +145,8 @@ async fn other_words_are_accepted() {
         ("blanks", json!({"name": "t", "description": "d", "url": format!(" {url}\n")}), "GET"),
         ("HTTP://", json!({"name": "t", "description": "d", "url": url.replace("http", "HTTP")}), "GET"),
     ] {
-        let made = stage.made_by(definition, json!({})).await;
-        let seen = made.only(case);
+        let made = stage.call_definition(definition, json!({})).await;
+        let seen = made.only_request(case);
         assert_eq!((seen.method.as_str(), seen.target.as_str()), (method, "/w"), "{case}");
         assert_eq!(seen.header("authorization"), None, "{case}");
         let kept = stage.tools.get("t").expect("the tool");
@@ -155,23 +155,23 @@ async fn other_words_are_accepted() {
 }
 
 #[tokio::test]
-async fn a_base_url_in_snake_case_says_the_kind_too() {
+async fn a_base_url_in_snake_case_implies_the_kind() {
     let stage = Stage::new().await;
     let definition = json!({"name": "t", "description": "d", "config": {"base_url": stage.up.url("/v1")}});
-    let told = wrong(&stage.tools, definition);
-    assert!(told.is_empty(), "base_url without a type: {told:?}");
+    let reported = wrong(&stage.tools, definition);
+    assert!(reported.is_empty(), "base_url without a type: {reported:?}");
 }
 
 #[tokio::test]
-async fn a_timeout_within_security_is_the_tools_own() {
+async fn a_timeout_in_security_is_the_timeout_of_the_tool() {
     let stage = Stage::new().await;
-    stage.register(&open(stage.at("/w", json!({"security": {"timeout": 1234}}))));
+    stage.register(&open(stage.config_at("/w", json!({"security": {"timeout": 1234}}))));
     let kept = stage.tools.get("t").expect("the tool");
     assert_eq!(kept.spec.timeout, 1234, "milliseconds");
 }
 
 #[tokio::test]
-async fn the_same_field_twice_with_different_values_is_refused() {
+async fn conflicting_aliases_of_a_field_are_rejected() {
     let stage = Stage::new().await;
     let (url, other) = ("https://a.example/", "https://b.example/");
     for (case, fields, path) in [
@@ -181,16 +181,16 @@ async fn the_same_field_twice_with_different_values_is_refused() {
         ("method", json!({"method": "GET", "config": {"url": url, "method": "POST"}}), "method"),
     ] {
         let definition = with(json!({"name": "t", "description": "d", "type": "http"}), fields);
-        let told = wrong(&stage.tools, definition);
+        let reported = wrong(&stage.tools, definition);
         assert!(
-            told.iter().any(|(at, words)| at == path && words.contains("is also given as")),
-            "{case}: {told:?}"
+            reported.iter().any(|(at, words)| at == path && words.contains("is also given as")),
+            "{case}: {reported:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn two_spellings_of_one_field_with_different_values_are_refused() {
+async fn conflicting_spellings_of_a_field_are_rejected() {
     let stage = Stage::new().await;
     let url = "https://a.example/";
     for (case, config) in [
@@ -204,7 +204,7 @@ async fn two_spellings_of_one_field_with_different_values_are_refused() {
             }}),
         ),
     ] {
-        let told = wrong(&stage.tools, defined(config));
-        assert!(!told.is_empty(), "{case}: one of two values is silently dropped");
+        let reported = wrong(&stage.tools, defined(config));
+        assert!(!reported.is_empty(), "{case}: one of two values is silently dropped");
     }
 }

@@ -1,54 +1,58 @@
-//! What an upstream's status means, how long it asks to wait, and where a tool may not go at all.
+//! Statuses of upstreams, requested pauses, and hosts that a tool must not contact.
 
 use std::net::TcpListener;
 
 use haft_engine::{ErrorKind, Locale};
-use haft_testkit::{json_reply, reply};
+use haft_testkit::{http_response, json_reply};
 use serde_json::{Value, json};
 use tokio::net::TcpSocket;
 
-use crate::support::{Stage, Told, open, with, wrong};
+use crate::support::{ResponseStage, Stage, open, with, wrong};
 
 #[tokio::test]
-async fn every_status_is_an_error_of_its_kind_or_none() {
-    let told = Told::new().await;
+async fn every_status_has_its_kind_of_error_or_none() {
+    let stage = ResponseStage::new().await;
     for (status, kind, message) in [
         (
             400,
             ErrorKind::Validation,
-            "127.0.0.1 refused the request: 400 Bad Request; its answer in details.body says why",
+            "127.0.0.1 refused the request: 400 Bad Request; see the response in details.body",
         ),
         (
             422,
             ErrorKind::Validation,
-            "127.0.0.1 refused the request: 422 Unprocessable Entity; its answer in details.body says why",
+            "127.0.0.1 refused the request: 422 Unprocessable Entity; see the response in details.body",
         ),
         (
             401,
             ErrorKind::Authentication,
-            "127.0.0.1 does not know who calls: 401 Unauthorized; check the tool's auth or headers",
+            "127.0.0.1 rejected the credentials: 401 Unauthorized; check the tool's auth or headers",
         ),
-        (403, ErrorKind::Permission, "127.0.0.1 does not allow this: 403 Forbidden"),
-        (404, ErrorKind::NotFound, "127.0.0.1 has nothing there: 404 Not Found"),
-        (408, ErrorKind::Timeout, "127.0.0.1 gave up waiting: 408 Request Timeout"),
+        (403, ErrorKind::Permission, "127.0.0.1 denied permission: 403 Forbidden"),
+        (404, ErrorKind::NotFound, "127.0.0.1 has no such resource: 404 Not Found"),
+        (408, ErrorKind::Timeout, "127.0.0.1 timed out: 408 Request Timeout"),
         (
             429,
             ErrorKind::RateLimit,
-            "127.0.0.1 is called too often: 429 Too Many Requests; wait before trying again",
+            "127.0.0.1 limits the call rate: 429 Too Many Requests; wait before retrying",
         ),
         (500, ErrorKind::Server, "127.0.0.1 failed: 500 Internal Server Error"),
         (502, ErrorKind::Server, "127.0.0.1 failed: 502 Bad Gateway"),
         (503, ErrorKind::Server, "127.0.0.1 failed: 503 Service Unavailable"),
         (504, ErrorKind::Server, "127.0.0.1 failed: 504 Gateway Timeout"),
-        (402, ErrorKind::Execution, "127.0.0.1 answered 402 Payment Required, which is no success"),
-        (405, ErrorKind::Execution, "127.0.0.1 answered 405 Method Not Allowed, which is no success"),
-        (409, ErrorKind::Execution, "127.0.0.1 answered 409 Conflict, which is no success"),
-        (418, ErrorKind::Execution, "127.0.0.1 answered 418 I'm a teapot, which is no success"),
-        (300, ErrorKind::Execution, "127.0.0.1 answered 300 Multiple Choices, which is no success"),
-        (302, ErrorKind::Execution, "127.0.0.1 answered 302 Found, which is no success"),
+        (402, ErrorKind::Execution, "127.0.0.1 returned 402 Payment Required, which is not a success status"),
+        (
+            405,
+            ErrorKind::Execution,
+            "127.0.0.1 returned 405 Method Not Allowed, which is not a success status",
+        ),
+        (409, ErrorKind::Execution, "127.0.0.1 returned 409 Conflict, which is not a success status"),
+        (418, ErrorKind::Execution, "127.0.0.1 returned 418 I'm a teapot, which is not a success status"),
+        (300, ErrorKind::Execution, "127.0.0.1 returned 300 Multiple Choices, which is not a success status"),
+        (302, ErrorKind::Execution, "127.0.0.1 returned 302 Found, which is not a success status"),
     ] {
         let case = status.to_string();
-        let made = told.read(json!({}), status, "application/json", r#"{"why": "because"}"#).await;
+        let made = stage.read(json!({}), status, "application/json", r#"{"why": "because"}"#).await;
         assert_eq!(made.failed(&case), (kind, message.to_owned()), "{case}");
         assert_eq!(made.result.attempts, 1, "{case}: attempts");
         let details = made.error(&case).details(Locale::En);
@@ -56,21 +60,21 @@ async fn every_status_is_an_error_of_its_kind_or_none() {
         assert_eq!(details["body"], r#"{"why":"because"}"#, "{case}: the body");
     }
     for status in [200, 201, 202, 203, 206, 226] {
-        let made = told.read(json!({}), status, "application/json", r#"{"a": 1}"#).await;
+        let made = stage.read(json!({}), status, "application/json", r#"{"a": 1}"#).await;
         assert_eq!(made.data(&status.to_string()), &json!({"a": 1}), "{status}");
     }
 }
 
 #[tokio::test]
-async fn an_error_without_a_body_has_none_in_its_details() {
-    let told = Told::new().await;
-    let made = told.read(json!({}), 404, "", "").await;
+async fn an_error_without_a_body_has_no_body_in_its_details() {
+    let stage = ResponseStage::new().await;
+    let made = stage.read(json!({}), 404, "", "").await;
     let details = made.error("404").details(Locale::En);
     assert_eq!(Value::Object(details), json!({"status": 404}), "404");
 }
 
 #[tokio::test]
-async fn a_pause_that_the_upstream_asks_for_is_kept() {
+async fn a_pause_requested_by_the_upstream_is_respected() {
     for (status, header, pause) in [
         (429, "2", json!(2000)),
         (503, "0.5", json!(500)),
@@ -85,9 +89,10 @@ async fn a_pause_that_the_upstream_asks_for_is_kept() {
         (404, "2", Value::Null),
     ] {
         let case = format!("{status} {header:?}");
-        let stage = Stage::answering(&[], move |_| reply(status, &[("retry-after", header)], "")).await;
-        let definition = with(open(stage.at("/r", json!({}))), json!({"retryCount": 0}));
-        let made = stage.made_by(definition, json!({})).await;
+        let stage =
+            Stage::answering(&[], move |_| http_response(status, &[("retry-after", header)], "")).await;
+        let definition = with(open(stage.config_at("/r", json!({}))), json!({"retryCount": 0}));
+        let made = stage.call_definition(definition, json!({})).await;
         let details = made.error(&case).details(Locale::En);
         let kept = details.get("retryAfterMs").cloned().unwrap_or_default();
         assert_eq!(kept, pause, "{case}");
@@ -95,41 +100,42 @@ async fn a_pause_that_the_upstream_asks_for_is_kept() {
 }
 
 #[tokio::test]
-async fn a_pause_longer_than_the_whole_call_is_not_waited_for() {
-    let stage = Stage::answering(&[], |_| reply(503, &[("retry-after", "3600")], "")).await;
-    let definition = with(open(stage.at("/r", json!({}))), json!({"totalTimeout": 5000, "timeout": 5000}));
-    let made = stage.made_by(definition, json!({})).await;
+async fn a_requested_pause_longer_than_the_call_ends_it() {
+    let stage = Stage::answering(&[], |_| http_response(503, &[("retry-after", "3600")], "")).await;
+    let definition =
+        with(open(stage.config_at("/r", json!({}))), json!({"totalTimeout": 5000, "timeout": 5000}));
+    let made = stage.call_definition(definition, json!({})).await;
     assert_eq!(made.failed("an hour").0, ErrorKind::Server, "an hour");
     assert_eq!(made.seen.len(), 1, "an hour: one attempt");
 }
 
 #[tokio::test]
-async fn a_connection_that_is_refused_did_nothing_and_is_tried_again_for_any_method() {
+async fn a_refused_connection_is_retried_for_any_method() {
     let stage = Stage::new().await;
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
     for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
         let config = json!({"url": format!("http://{address}/x?key=hidden"), "method": method, "query": {}});
-        let made = stage.made_by(with(open(config), json!({"retryCount": null})), json!({})).await;
+        let made = stage.call_definition(with(open(config), json!({"retryCount": null})), json!({})).await;
         let (kind, message) = made.refused(method);
         assert_eq!((kind, message.as_str()), (ErrorKind::Network, "127.0.0.1 cannot be reached"), "{method}");
         assert_eq!(made.result.attempts, 4, "{method}: attempts");
-        assert!(!made.shown().contains("hidden"), "{method}: {}", made.shown());
+        assert!(!made.visible_text().contains("hidden"), "{method}: {}", made.visible_text());
     }
 }
 
 #[tokio::test]
 async fn only_a_failed_connection_to_the_own_origin_is_a_connection_failure() {
-    // Bound and never listening, so that connections are refused and no other server gets the port.
+    // Bound but never listening, so that connections are refused and no other server gets the port.
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
     let closed = format!("http://{}", socket.local_addr().expect("an address"));
     let location = format!("{closed}/");
     let stage = Stage::answering(&[("client", "s3cret-client")], move |seen| match seen.target.as_str() {
         "/jobs" => json_reply(202, &json!({"id": 7})),
-        "/redirect" => reply(302, &[("location", location.as_str())], ""),
-        "/undecodable" => reply(200, &[("content-encoding", "gzip")], "this is no gzip"),
+        "/redirect" => http_response(302, &[("location", location.as_str())], ""),
+        "/undecodable" => http_response(200, &[("content-encoding", "gzip")], "this is no gzip"),
         _ => json_reply(200, &json!({"ok": true})),
     })
     .await;
@@ -141,12 +147,12 @@ async fn only_a_failed_connection_to_the_own_origin_is_a_connection_failure() {
     for (what, config, expected) in [
         ("the own origin", json!({"url": format!("{closed}/x")}), true),
         ("a token endpoint at the own origin", json!({"url": format!("{closed}/x"), "auth": auth}), true),
-        ("a token endpoint elsewhere", stage.at("/x", json!({"auth": auth})), false),
-        ("a redirect elsewhere", stage.at("/redirect", json!({})), false),
-        ("a response that cannot be decoded", stage.at("/undecodable", json!({})), false),
-        ("a poll elsewhere", stage.at("/jobs", json!({"method": "POST", "poll": poll})), false),
+        ("a token endpoint elsewhere", stage.config_at("/x", json!({"auth": auth})), false),
+        ("a redirect elsewhere", stage.config_at("/redirect", json!({})), false),
+        ("a response that cannot be decoded", stage.config_at("/undecodable", json!({})), false),
+        ("a poll elsewhere", stage.config_at("/jobs", json!({"method": "POST", "poll": poll})), false),
     ] {
-        let made = stage.made_by(with(open(config), json!({"retryCount": 0})), json!({})).await;
+        let made = stage.call_definition(with(open(config), json!({"retryCount": 0})), json!({})).await;
         let error = made.error(what);
         let found = (error.kind(), error.is_connection_failure());
         assert_eq!(found, (ErrorKind::Network, expected), "{what}: {error}");
@@ -154,7 +160,7 @@ async fn only_a_failed_connection_to_the_own_origin_is_a_connection_failure() {
 }
 
 #[tokio::test]
-async fn a_tool_keeps_to_its_hosts() {
+async fn a_tool_contacts_only_its_hosts() {
     let stage = Stage::new().await;
     for (domains, allowed) in [
         (json!([]), true),
@@ -164,9 +170,9 @@ async fn a_tool_keeps_to_its_hosts() {
         (json!(["*.example.com", "api.example.com:8443"]), false),
     ] {
         let case = domains.to_string();
-        let config = stage.at("/h", json!({"security": {"allowedDomains": domains}}));
+        let config = stage.config_at("/h", json!({"security": {"allowedDomains": domains}}));
         if allowed {
-            assert_eq!(stage.made(config, json!({})).await.only(&case).target, "/h", "{case}");
+            assert_eq!(stage.call_with(config, json!({})).await.only_request(&case).target, "/h", "{case}");
         } else {
             let places: Vec<String> =
                 wrong(&stage.tools, open(config)).into_iter().map(|(place, _)| place).collect();

@@ -1,12 +1,13 @@
-//! Tools that an earlier release stored and this one would not save: they load, are listed, and fail with the reason.
+//! Stored tools of an earlier release that could not be saved today: they load, are listed, and calls fail
+//! with the reason.
 
 use std::collections::{HashMap, HashSet};
 use std::future::ready;
 use std::sync::Arc;
 
 use haft_engine::{
-    BoxFuture, CallError, CallOptions, CallRequest, Caller, Loaded, Locale, Source, SourceState, SpaceId,
-    Tool, ToolId, ToolService, ToolSource, ToolVersion,
+    BoxFuture, CallError, CallOptions, CallRequest, Caller, LoadedTools, Locale, Source, SourceState,
+    SpaceId, Tool, ToolId, ToolService, ToolSource, ToolVersion,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -26,9 +27,9 @@ impl ToolSource for Stored {
         _: SpaceId,
         _: &'a HashMap<ToolId, u64>,
         _: Option<SourceState>,
-    ) -> BoxFuture<'a, Result<Option<Loaded>, CallError>> {
+    ) -> BoxFuture<'a, Result<Option<LoadedTools>, CallError>> {
         let (changed, all) = (vec![self.0.clone()], HashSet::from([self.0.id.clone()]));
-        Box::pin(ready(Ok(Some(Loaded { changed, all, state: SourceState::default() }))))
+        Box::pin(ready(Ok(Some(LoadedTools { changed, all, state: SourceState::default() }))))
     }
 
     fn version<'a>(
@@ -41,7 +42,7 @@ impl ToolSource for Stored {
     }
 }
 
-/// An engine in whose space the tool `t` is stored with this config, whatever a save would say.
+/// An engine with a stored tool `t` in its space, without validation.
 fn storing(config: &Value) -> ToolService {
     let plain = open(json!({"url": "https://api.example.com/x"}));
     let registered = engine(&[]).register(Tool::from_json(plain)).expect("a tool");

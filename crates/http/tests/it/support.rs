@@ -1,4 +1,4 @@
-//! What the tests share: an engine with http tools, an upstream beside it, and what a call made of both.
+//! Shared helpers: an engine with HTTP tools, an upstream server, and the result of a call with its requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -12,12 +12,12 @@ use haft_engine::{
     ToolService, UserId,
 };
 use haft_http::HttpKind;
-use haft_testkit::{Seen, Upstream, json_reply, reply};
+use haft_testkit::{RecordedRequest, Upstream, http_response, json_reply};
 use http::Response;
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 
-/// Secrets by their whole name, for every caller alike.
+/// Secrets by their full name, for every caller.
 struct Vault(HashMap<String, String>);
 
 impl SecretSource for Vault {
@@ -32,30 +32,30 @@ impl SecretSource for Vault {
     }
 }
 
-/// An engine whose tools may reach loopback and know these secrets, each by what stands behind `secret://`.
+/// An engine whose tools may reach loopback and have these secrets, named as after `secret://`.
 pub(crate) fn engine(secrets: &[(&str, &str)]) -> ToolService {
     builder(secrets).build()
 }
 
-/// The same before it is built.
-pub(crate) fn builder(secrets: &[(&str, &str)]) -> haft_engine::Builder {
+/// The builder of such an engine.
+pub(crate) fn builder(secrets: &[(&str, &str)]) -> haft_engine::ToolServiceBuilder {
     let egress = Egress::builder().open("127.0.0.0/8".parse().expect("networks")).build();
     let named = secrets.iter().map(|(name, value)| (format!("secret://{name}"), (*value).to_owned()));
     let vault = Vault(named.collect());
     ToolService::builder().kind(HttpKind::new(egress)).secrets(Arc::new(vault))
 }
 
-/// A definition of the tool `t` with this config and hardly a pause between attempts.
+/// A definition of the tool `t` with this config and short pauses between attempts.
 pub(crate) fn defined(config: Value) -> Value {
     json!({"name": "t", "description": "A tool.", "type": "http", "retryDelay": 1, "config": config})
 }
 
-/// The same, taking any arguments.
+/// A definition that accepts any arguments.
 pub(crate) fn open(config: Value) -> Value {
     with(defined(config), json!({"inputSchema": {"type": "object"}}))
 }
 
-/// A JSON object with more fields, or others.
+/// Adds or replaces fields of a JSON object.
 pub(crate) fn with(mut object: Value, fields: Value) -> Value {
     for (name, value) in fields.as_object().expect("fields") {
         object[name.as_str()] = value.clone();
@@ -63,13 +63,13 @@ pub(crate) fn with(mut object: Value, fields: Value) -> Value {
     object
 }
 
-/// Where a definition is wrong and in which words; nothing when it is right.
+/// The violations of a definition, as path and message.
 pub(crate) fn wrong(tools: &ToolService, definition: Value) -> Vec<(String, String)> {
     match tools.validate(Tool::from_json(definition)) {
         Ok(()) => Vec::new(),
         Err(error) => {
-            let told = error.violations().iter();
-            told.map(|violation| (violation.path.clone(), violation.message.to_string())).collect()
+            let reported = error.violations().iter();
+            reported.map(|violation| (violation.path.clone(), violation.message.to_string())).collect()
         }
     }
 }
@@ -81,24 +81,24 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// With an upstream that is content with everything.
+    /// A stage whose upstream accepts every request.
     pub(crate) async fn new() -> Self {
         Self::answering(&[], |_| json_reply(200, &json!({"ok": true}))).await
     }
 
     pub(crate) async fn answering<F>(secrets: &[(&str, &str)], answer: F) -> Self
     where
-        F: Fn(&Seen) -> Response<Vec<u8>> + Send + Sync + 'static,
+        F: Fn(&RecordedRequest) -> Response<Vec<u8>> + Send + Sync + 'static,
     {
         Self { tools: engine(secrets), up: Upstream::start(answer).await }
     }
 
     /// A config with the URL of a path of the upstream.
-    pub(crate) fn at(&self, path: &str, config: Value) -> Value {
+    pub(crate) fn config_at(&self, path: &str, config: Value) -> Value {
         with(config, json!({"url": self.up.url(path)}))
     }
 
-    /// Puts the tool `t` in the place of whatever had that name.
+    /// Registers the tool `t`, replacing an earlier one.
     #[track_caller]
     pub(crate) fn register(&self, definition: &Value) {
         self.tools.unregister("t");
@@ -108,34 +108,34 @@ impl Stage {
     }
 
     /// Calls the tool `t`.
-    pub(crate) async fn call(&self, arguments: Value, options: CallOptions) -> Made {
+    pub(crate) async fn call(&self, arguments: Value, options: CallOptions) -> CallOutcome {
         let before = self.up.seen().len();
         let result = self.tools.execute("t", arguments, options).await.expect("the engine itself works");
-        Made { result, seen: self.up.seen().split_off(before) }
+        CallOutcome { result, seen: self.up.seen().split_off(before) }
     }
 
     /// Registers a tool and calls it.
-    pub(crate) async fn made_by(&self, definition: Value, arguments: Value) -> Made {
+    pub(crate) async fn call_definition(&self, definition: Value, arguments: Value) -> CallOutcome {
         self.register(&definition);
         self.call(arguments, CallOptions::default()).await
     }
 
-    /// Registers a tool with this config that takes any arguments, and calls it.
-    pub(crate) async fn made(&self, config: Value, arguments: Value) -> Made {
-        self.made_by(open(config), arguments).await
+    /// Registers a tool with this config that accepts any arguments, and calls it.
+    pub(crate) async fn call_with(&self, config: Value, arguments: Value) -> CallOutcome {
+        self.call_definition(open(config), arguments).await
     }
 }
 
-/// A call that was made: its result, and the requests it sent.
-pub(crate) struct Made {
+/// The result of a call, and the requests it sent.
+pub(crate) struct CallOutcome {
     pub(crate) result: ToolExecutionResult,
-    pub(crate) seen: Vec<Seen>,
+    pub(crate) seen: Vec<RecordedRequest>,
 }
 
-impl Made {
-    /// The one request of a call that went through.
+impl CallOutcome {
+    /// The single request of a successful call.
     #[track_caller]
-    pub(crate) fn only(&self, case: &str) -> &Seen {
+    pub(crate) fn only_request(&self, case: &str) -> &RecordedRequest {
         assert!(self.result.is_success(), "{case}: {:?}", self.result.error());
         assert_eq!(self.seen.len(), 1, "{case}: the number of requests");
         &self.seen[0]
@@ -163,53 +163,53 @@ impl Made {
         (error.kind(), error.message().to_string())
     }
 
-    /// How a call failed that sent nothing.
+    /// Kind and message of a failed call that sent nothing.
     #[track_caller]
     pub(crate) fn refused(&self, case: &str) -> (ErrorKind, String) {
         assert!(self.seen.is_empty(), "{case}: sent {:?}", self.seen);
         self.failed(case)
     }
 
-    /// All that a caller gets to see.
-    pub(crate) fn shown(&self) -> String {
+    /// The complete result that a caller sees.
+    pub(crate) fn visible_text(&self) -> String {
         serde_json::to_string(&self.result).expect("JSON")
     }
 }
 
-/// A stage whose upstream answers what it was told last.
-pub(crate) struct Told {
+/// A stage whose upstream returns the last configured response.
+pub(crate) struct ResponseStage {
     pub(crate) stage: Stage,
     answer: Arc<Mutex<(u16, String, Vec<u8>)>>,
 }
 
-impl Told {
+impl ResponseStage {
     pub(crate) async fn new() -> Self {
         let answer = Arc::new(Mutex::new((200_u16, String::new(), Vec::<u8>::new())));
         let next = answer.clone();
         let stage = Stage::answering(&[], move |_| {
             let (status, kind, body) = next.lock().expect("a lock").clone();
             let headers = [("content-type", kind.as_str())];
-            reply(status, if kind.is_empty() { &[] } else { &headers }, body)
+            http_response(status, if kind.is_empty() { &[] } else { &headers }, body)
         });
         Self { stage: stage.await, answer }
     }
 
-    /// What a tool with this config makes of one answer, without a second attempt.
+    /// The result of a tool with this config for one response, with a single attempt.
     pub(crate) async fn read(
         &self,
         config: Value,
         status: u16,
         kind: &str,
         body: impl Into<Vec<u8>>,
-    ) -> Made {
+    ) -> CallOutcome {
         *self.answer.lock().expect("a lock") = (status, kind.to_owned(), body.into());
-        let definition = with(open(self.stage.at("/answer", config)), json!({"retryCount": 0}));
-        self.stage.made_by(definition, json!({})).await
+        let definition = with(open(self.stage.config_at("/answer", config)), json!({"retryCount": 0}));
+        self.stage.call_definition(definition, json!({})).await
     }
 }
 
-/// An answer that holds all of a request, as it is and in base64, with the status that begins its path.
-pub(crate) fn echo(seen: &Seen) -> Response<Vec<u8>> {
+/// A response that contains the whole request as text and base64; the path begins with the status to return.
+pub(crate) fn echo(seen: &RecordedRequest) -> Response<Vec<u8>> {
     let status = seen.target.get(1..4).and_then(|text| text.parse().ok()).unwrap_or(200);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let headers: Map<String, Value> =
@@ -219,19 +219,19 @@ pub(crate) fn echo(seen: &Seen) -> Response<Vec<u8>> {
     json_reply(status, &json!({"echo": all, "base64": base64}))
 }
 
-/// The spellings in which a credential must never come back: plain, URL-encoded, in base64 at every offset.
+/// All encodings in which a credential must not be returned: plain, URL-encoded, base64 at every offset.
 pub(crate) fn spellings(credential: &str) -> Vec<String> {
     let encoded = url::form_urlencoded::byte_serialize(credential.as_bytes()).collect();
     let mut spellings = vec![credential.to_owned(), encoded];
     for (before, first) in [("", 0), ("x", 2), ("xy", 3)] {
         let whole = STANDARD_NO_PAD.encode(format!("{before}{credential}"));
-        // The first characters and the last one belong to the neighbours too.
+        // The first and last characters also depend on the neighboring text.
         spellings.push(whole[first..whole.len() - 1].to_owned());
     }
     spellings
 }
 
-/// Nothing of a credential is in a text, and something stands where it was.
+/// Checks that a text contains nothing of a credential, but a mask in its place.
 #[track_caller]
 pub(crate) fn assert_masked(text: &str, credential: &str, case: &str) {
     for spelling in spellings(credential) {

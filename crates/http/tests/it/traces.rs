@@ -1,4 +1,4 @@
-//! The caller's trace on outgoing requests.
+//! The caller's trace context on outgoing requests.
 
 use haft_core::{TraceParent, TraceState};
 use haft_engine::CallOptions;
@@ -17,7 +17,7 @@ fn traced(state: Option<&str>) -> CallOptions {
 }
 
 #[tokio::test]
-async fn requests_carry_the_callers_trace_on_unless_the_tool_says_otherwise() {
+async fn requests_have_the_callers_trace_unless_disabled() {
     let stage = Stage::new().await;
     let own = "00-00000000000000000000000000000001-0000000000000001-00";
     // (config, options of the call, traceparent and tracestate that arrive)
@@ -32,9 +32,9 @@ async fn requests_carry_the_callers_trace_on_unless_the_tool_says_otherwise() {
         (json!({"headers": {"TraceParent": own}}), traced(Some(STATE)), Some(own), None),
     ] {
         let case = config.to_string();
-        stage.register(&open(stage.at("/x", config)));
+        stage.register(&open(stage.config_at("/x", config)));
         let made = stage.call(json!({}), options).await;
-        let seen = made.only(&case);
+        let seen = made.only_request(&case);
         assert_eq!((seen.header("traceparent"), seen.header("tracestate")), (parent, state), "{case}");
     }
 }
@@ -42,7 +42,7 @@ async fn requests_carry_the_callers_trace_on_unless_the_tool_says_otherwise() {
 #[tokio::test]
 async fn every_attempt_and_a_dry_run_carry_the_same_trace() {
     let stage = Stage::answering(&[], |_| haft_testkit::json_reply(503, &json!({}))).await;
-    stage.register(&open(stage.at("/x", json!({}))));
+    stage.register(&open(stage.config_at("/x", json!({}))));
     let made = stage.call(json!({}), traced(Some(STATE)).retries(2)).await;
     let parents: Vec<_> = made.seen.iter().map(|seen| seen.header("traceparent")).collect();
     assert_eq!(parents, [Some(PARENT); 3]);
@@ -52,9 +52,10 @@ async fn every_attempt_and_a_dry_run_carry_the_same_trace() {
 }
 
 #[tokio::test]
-async fn a_setting_that_is_no_boolean_is_refused() {
+async fn a_setting_that_is_not_a_boolean_is_rejected() {
     let stage = Stage::new().await;
-    let told = crate::support::wrong(&stage.tools, open(stage.at("/x", json!({"sendTrace": "no"}))));
-    let places: Vec<&str> = told.iter().map(|(place, _)| place.as_str()).collect();
+    let reported =
+        crate::support::wrong(&stage.tools, open(stage.config_at("/x", json!({"sendTrace": "no"}))));
+    let places: Vec<&str> = reported.iter().map(|(place, _)| place.as_str()).collect();
     assert_eq!(places, ["config.sendTrace"]);
 }

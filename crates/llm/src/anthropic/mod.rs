@@ -1,4 +1,4 @@
-//! Anthropic's messages.
+//! The dialect of Anthropic's Messages API.
 
 mod request;
 mod stream;

@@ -1,4 +1,4 @@
-//! A request in the form of Anthropic's messages.
+//! Builds requests to Anthropic's Messages API.
 
 use std::collections::BTreeSet;
 
@@ -10,27 +10,29 @@ use crate::format::{self, FormatBy, instructions};
 use crate::ids::{Ids, Rule};
 use crate::options;
 use crate::reasoning::{Reasoning, Seal};
-use crate::request::{Call, Image, ImageSource, ModelRequest, Part, ToolChoice, ToolResult, Turn};
+use crate::request::{
+    Call, ContentPart, Image, ImageSource, ModelRequest, ModelTurn, ToolChoice, ToolResult,
+};
 use crate::schema::{Form, Offer, fits_name};
 use crate::sides::{self, Side, Sides};
 
-/// It must be said how long an answer may be; every model of these years can do this much.
+/// Default of the mandatory `max_tokens`; all current models support it.
 const USUAL_LENGTH: u32 = 8_192;
 
 const ID: Rule = Rule { fits: fits_name, longest: usize::MAX };
 
-/// No answer may be chosen more freely; others go further.
+/// Maximum temperature; other dialects allow more.
 const WARMEST: f64 = 1.0;
 
 pub(crate) fn body(request: &ModelRequest, by: FormatBy) -> Body {
-    // The field takes only schemas, and no maps.
+    // The native field accepts only schemas, and no maps.
     let schema = request.response_format.as_ref().filter(|_| by == FormatBy::Field);
     let schema = schema.and_then(ResponseFormat::schema).filter(|schema| !format::has_map(schema));
     let by = if schema.is_some() { FormatBy::Field } else { FormatBy::Words };
     let mut fields = Map::new();
     let mut set = |name: &str, value: Value| fields.insert(name.to_owned(), value);
     set("model", request.model.as_str().into());
-    set("max_tokens", request.longest_answer().unwrap_or(USUAL_LENGTH).into());
+    set("max_tokens", request.max_response_tokens().unwrap_or(USUAL_LENGTH).into());
     if let Some(system) = instructions(request, by) {
         set("system", system.into());
     }
@@ -61,12 +63,12 @@ pub(crate) fn body(request: &ModelRequest, by: FormatBy) -> Body {
     Body { json: Value::Object(fields), left_out, has_format: schema.is_some() }
 }
 
-/// The tools that were called. A conversation with calls in it is refused when no tool is offered, though
-/// nothing may be called any more.
-fn named(turns: &[Turn]) -> BTreeSet<String> {
+/// The tools that were called. Anthropic rejects a conversation with calls if no tools are offered, even if
+/// tool choice is none.
+fn named(turns: &[ModelTurn]) -> BTreeSet<String> {
     let calls = turns.iter().flat_map(|turn| match turn {
-        Turn::Assistant { calls, .. } => calls.as_slice(),
-        Turn::System { .. } | Turn::User { .. } | Turn::ToolResults { .. } => &[],
+        ModelTurn::Assistant { calls, .. } => calls.as_slice(),
+        ModelTurn::System { .. } | ModelTurn::User { .. } | ModelTurn::ToolResults { .. } => &[],
     });
     calls.map(|call| Form::Anthropic.called(&call.name)).collect()
 }
@@ -84,21 +86,21 @@ fn choice(request: &ModelRequest, offered: &[&str]) -> Value {
     choice
 }
 
-/// Results are the user's words here.
-fn messages(turns: &[Turn]) -> Value {
+/// Tool results are user messages in this dialect.
+fn messages(turns: &[ModelTurn]) -> Value {
     let mut sides = Sides::default();
     let mut ids = Ids::new(ID);
     for turn in turns {
         match turn {
-            Turn::System { text, .. } => {
+            ModelTurn::System { text, .. } => {
                 sides.say(Side::User, text_block(&sides::instruction(text)).into_iter().collect())
             }
-            Turn::User { parts, .. } => sides.say(Side::User, parts.iter().filter_map(part).collect()),
-            Turn::Assistant { text, reasoning, calls, .. } => {
-                ids.next_answer();
+            ModelTurn::User { parts, .. } => sides.say(Side::User, parts.iter().filter_map(part).collect()),
+            ModelTurn::Assistant { text, reasoning, calls, .. } => {
+                ids.start_response();
                 sides.say(Side::Model, assistant(text, reasoning.as_ref(), calls, &mut ids));
             }
-            Turn::ToolResults { results } => {
+            ModelTurn::ToolResults { results } => {
                 let results = results.iter().map(|result| written_result(result, &mut ids));
                 sides.say(Side::User, results.collect());
             }
@@ -108,15 +110,15 @@ fn messages(turns: &[Turn]) -> Value {
     sides::written(messages, "assistant", "content")
 }
 
-/// A text of nothing but space is refused.
+/// Anthropic rejects a text that consists only of whitespace.
 fn text_block(text: &str) -> Option<Value> {
     (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}))
 }
 
-fn part(part: &Part) -> Option<Value> {
+fn part(part: &ContentPart) -> Option<Value> {
     match part {
-        Part::Text { text } => text_block(text),
-        Part::Image(Image { media_type, source, .. }) => {
+        ContentPart::Text { text } => text_block(text),
+        ContentPart::Image(Image { media_type, source, .. }) => {
             let source = match source {
                 ImageSource::Data(data) => json!({"type": "base64", "media_type": media_type, "data": data}),
                 ImageSource::Url(url) => json!({"type": "url", "url": url}),
@@ -126,26 +128,26 @@ fn part(part: &Part) -> Option<Value> {
     }
 }
 
-/// Thoughts stand where they stood: they are refused anywhere else. Those of somebody else have no seal.
+/// Thoughts must keep their positions. Thoughts of other providers have no seal and are omitted.
 fn assistant<'a>(
     text: &str,
     reasoning: Option<&Reasoning>,
     calls: &'a [Call],
     ids: &mut Ids<'a>,
 ) -> Vec<Value> {
-    let (mut blocks, mut said, mut called) = (Vec::new(), 0, 0);
-    let mut go_on = |words: usize, upto: usize, blocks: &mut Vec<Value>| {
-        let words = text.floor_char_boundary(words).max(said);
-        let upto = upto.clamp(called, calls.len());
-        blocks.extend(text_block(&text[said..words]));
-        blocks.extend(calls[called..upto].iter().map(|call| {
+    let (mut blocks, mut text_end, mut call_end) = (Vec::new(), 0, 0);
+    let mut push_until = |words: usize, upto: usize, blocks: &mut Vec<Value>| {
+        let words = text.floor_char_boundary(words).max(text_end);
+        let upto = upto.clamp(call_end, calls.len());
+        blocks.extend(text_block(&text[text_end..words]));
+        blocks.extend(calls[call_end..upto].iter().map(|call| {
             let (id, name) = (ids.call(call), Form::Anthropic.called(&call.name));
             json!({"type": "tool_use", "id": id, "name": name, "input": call.arguments_object()})
         }));
-        (said, called) = (words, upto);
+        (text_end, call_end) = (words, upto);
     };
     for thought in reasoning.map(Reasoning::sealed).unwrap_or_default() {
-        go_on(thought.after_words, thought.after_calls, &mut blocks);
+        push_until(thought.after_words, thought.after_calls, &mut blocks);
         blocks.extend(thought.seal.map(|seal| match seal {
             Seal::Signature(signature) => {
                 json!({"type": "thinking", "thinking": thought.text, "signature": signature})
@@ -153,7 +155,7 @@ fn assistant<'a>(
             Seal::Redacted(data) => json!({"type": "redacted_thinking", "data": data}),
         }));
     }
-    go_on(text.len(), calls.len(), &mut blocks);
+    push_until(text.len(), calls.len(), &mut blocks);
     blocks
 }
 

@@ -1,4 +1,4 @@
-//! The events of a message, or the whole of one where a server does not stream.
+//! Reads the events of a message, or a whole message from a server that does not stream.
 
 use serde_json::Value;
 
@@ -6,12 +6,12 @@ use crate::delta::{Delta, EndReason, MAX_CALLS, Usage};
 use crate::dialect::Reader;
 use crate::reasoning::Seal;
 
-/// A message, as far as it came.
+/// A partially received message.
 #[derive(Default)]
 pub(crate) struct Message {
-    /// The numbers of the blocks that are calls, among all blocks.
+    /// Indexes of the tool-call blocks, among all blocks.
     calls: Vec<u64>,
-    /// Of the thought that is coming.
+    /// The signature of the current thought.
     signature: String,
     usage: Usage,
     end: Option<EndReason>,
@@ -23,14 +23,14 @@ impl Reader for Message {
         let part = |name: &str| event.get(name).unwrap_or(&Value::Null);
         let block = part("index").as_u64().unwrap_or_default();
         let kind = part("type").as_str().unwrap_or_default();
-        // A thought is over when anything else comes; not everybody says so.
+        // Any other event ends a thought; not all servers send an explicit end.
         if !matches!(kind, "content_block_delta" | "ping") {
             self.seal(deltas);
         }
         match kind {
             "message_start" => self.count(part("message").get("usage"), deltas),
             "content_block_start" => self.begin(block, part("content_block"), deltas),
-            "content_block_delta" => self.go_on(block, part("delta"), deltas),
+            "content_block_delta" => self.continue_block(block, part("delta"), deltas),
             "message_delta" => {
                 self.stop(part("delta"));
                 self.count(event.get("usage"), deltas);
@@ -46,7 +46,7 @@ impl Reader for Message {
                 self.stop(event);
                 self.is_complete = true;
             }
-            // Pings, ends of blocks, and whatever there will be one day.
+            // Pings, ends of blocks, and unknown events.
             _ => {}
         }
     }
@@ -73,13 +73,13 @@ impl Message {
                 let data = text("data").map(|data| Seal::Redacted(data.to_owned()));
                 deltas.extend(data.map(Delta::ReasoningSignature));
             }
-            // The answer ends at the first call beyond the limit.
+            // The response ends at the first call beyond the limit.
             Some("tool_use") if self.calls.len() <= MAX_CALLS => {
                 let index = self.calls.len();
                 self.calls.push(number);
                 let [id, name] = ["id", "name"].map(|name| text(name).map(str::to_owned));
                 deltas.push(Delta::Call { index, id, name, signature: None });
-                // Empty when the input comes in pieces, and whole when it does not.
+                // The input is complete here if the server does not stream it in pieces.
                 let input = block.get("input").and_then(Value::as_object).filter(|input| !input.is_empty());
                 if let Some(fragment) = input.and_then(|input| serde_json::to_string(input).ok()) {
                     deltas.push(Delta::Arguments { index, fragment });
@@ -89,7 +89,7 @@ impl Message {
         }
     }
 
-    fn go_on(&mut self, number: u64, delta: &Value, deltas: &mut Vec<Delta>) {
+    fn continue_block(&mut self, number: u64, delta: &Value, deltas: &mut Vec<Delta>) {
         let text = |name: &str| delta.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let more = match delta.get("type").and_then(Value::as_str) {
             Some("text_delta") => Delta::Text(text("text")),
@@ -115,7 +115,7 @@ impl Message {
         }
     }
 
-    /// The end of a thought, if one was coming that is signed.
+    /// Ends the current thought with its signature, if it has one.
     fn seal(&mut self, deltas: &mut Vec<Delta>) {
         let signature = std::mem::take(&mut self.signature);
         if !signature.is_empty() {
@@ -134,7 +134,7 @@ impl Message {
         });
     }
 
-    /// Counts are of all so far; what is missing is as it was said before.
+    /// Counts are cumulative; missing fields keep their values.
     fn count(&mut self, usage: Option<&Value>, deltas: &mut Vec<Delta>) {
         let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
         let number = |name: &str| usage.get(name).and_then(Value::as_u64);

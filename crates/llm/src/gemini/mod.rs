@@ -1,4 +1,4 @@
-//! Gemini's generated content.
+//! The dialect of Gemini's `generateContent`.
 
 mod request;
 mod stream;

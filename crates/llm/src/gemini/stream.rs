@@ -1,11 +1,11 @@
-//! The pieces of a generated content: each is of the form of a whole one.
+//! Reads the chunks of generated content. Each has the form of a complete response.
 
 use serde_json::Value;
 
 use crate::delta::{Delta, EndReason, MAX_CALLS, Usage};
 use crate::dialect::Reader;
 
-/// A content, as far as it came.
+/// Partially received content.
 #[derive(Default)]
 pub(crate) struct Candidates {
     calls: usize,
@@ -14,7 +14,7 @@ pub(crate) struct Candidates {
 
 impl Reader for Candidates {
     fn read(&mut self, event: &Value, deltas: &mut Vec<Delta>) {
-        // Without its own form of a stream, it is a list of the same pieces.
+        // Without server-sent events, the response is a list of chunks.
         if let Value::Array(pieces) = event {
             pieces.iter().for_each(|piece| self.read_piece(piece, deltas));
         } else {
@@ -54,7 +54,7 @@ impl Candidates {
                 Delta::Text(text.to_owned())
             });
         }
-        // The answer ends at the first call beyond the limit.
+        // The response ends at the first call beyond the limit.
         let Some(call) = part.get("functionCall").filter(|_| self.calls <= MAX_CALLS) else { return };
         let index = self.calls;
         self.calls += 1;

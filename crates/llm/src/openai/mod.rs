@@ -1,4 +1,4 @@
-//! Chat completions: OpenAI's own, and what everybody else made of them.
+//! The dialect of OpenAI's chat completions and compatible servers.
 
 mod request;
 mod stream;

@@ -1,4 +1,4 @@
-//! A request in the form of chat completions.
+//! Builds chat completion requests.
 
 use std::borrow::Cow;
 
@@ -10,19 +10,22 @@ use crate::format::{FormatBy, unnamed_instructions};
 use crate::ids::{Ids, Rule};
 use crate::options;
 use crate::reasoning::Reasoning;
-use crate::request::{Call, Image, ImageSource, ModelRequest, NamedInstruction, Part, ToolChoice, Turn};
+use crate::request::{
+    Call, ContentPart, Image, ImageSource, ModelRequest, ModelTurn, NamedInstruction, ToolChoice,
+};
 use crate::schema::{Form, Offer};
 
-/// OpenAI itself knows other names for some things than all who imitate it.
+/// OpenAI's host. Its API uses different names for some fields than compatible servers.
 const OWN_HOST: &str = "api.openai.com";
 
-/// OpenAI takes no longer description of a tool, in characters.
+/// Maximum length of a tool description for OpenAI, in characters.
 const LONGEST_DESCRIPTION: usize = 1_024;
 
-/// So much of the end of one that is too long stays: how a tool answers is said last.
+/// Length of the preserved end of a truncated description, in characters: the result format is often
+/// described last.
 const END_OF_DESCRIPTION: usize = 256;
 
-/// OpenAI takes no longer id of a call. Of its characters it asks nothing.
+/// OpenAI limits the length of call ids, but accepts any characters.
 const ID: Rule = Rule { fits: |_| true, longest: 40 };
 
 pub(crate) fn body(base: &Url, request: &ModelRequest, by: FormatBy) -> Body {
@@ -36,7 +39,7 @@ pub(crate) fn body(base: &Url, request: &ModelRequest, by: FormatBy) -> Body {
     if let Some(temperature) = request.temperature {
         set("temperature", temperature.into());
     }
-    if let Some(most) = request.longest_answer() {
+    if let Some(most) = request.max_response_tokens() {
         set(if is_own { "max_completion_tokens" } else { "max_tokens" }, most.into());
     }
     let Offer { tools, left_out } = Offer::of(&request.tools, Form::OpenAi);
@@ -45,7 +48,7 @@ pub(crate) fn body(base: &Url, request: &ModelRequest, by: FormatBy) -> Body {
             "tool_choice",
             choice(&request.tool_choice, &tools.iter().map(|tool| tool.name).collect::<Vec<_>>()),
         );
-        // Everybody's own way is to allow it, and not everybody can be told.
+        // Parallel calls are the default everywhere, and some servers reject the field.
         if !request.parallel_tool_calls {
             set("parallel_tool_calls", false.into());
         }
@@ -69,7 +72,8 @@ pub(crate) fn body(base: &Url, request: &ModelRequest, by: FormatBy) -> Body {
     Body { json: Value::Object(fields), left_out, has_format }
 }
 
-/// A description without its middle, where it is too long. Its end begins with a whole sentence, or word, if it can.
+/// Removes the middle of a description that is too long. The preserved end starts with a whole sentence or
+/// word if possible.
 fn shortened(description: &str) -> Cow<'_, str> {
     const BETWEEN: &str = " … ";
     let count = description.chars().count();
@@ -105,24 +109,24 @@ fn messages(request: &ModelRequest, is_own: bool, by: FormatBy) -> Value {
     messages.extend(
         request.named_system.iter().map(|NamedInstruction { name, text }| system_message(text, Some(name))),
     );
-    // Thoughts are given back while the calls that they led to are under way, and not later.
+    // Reasoning is returned only while the calls that it led to are in progress.
     let last_user =
-        request.turns.iter().rposition(|turn| matches!(turn, Turn::User { .. })).unwrap_or_default();
+        request.turns.iter().rposition(|turn| matches!(turn, ModelTurn::User { .. })).unwrap_or_default();
     let mut ids = Ids::new(ID);
     for (number, turn) in request.turns.iter().enumerate() {
         match turn {
-            Turn::System { text, name } => messages.push(system_message(text, name.as_deref())),
-            Turn::User { parts, name } => {
+            ModelTurn::System { text, name } => messages.push(system_message(text, name.as_deref())),
+            ModelTurn::User { parts, name } => {
                 let message = json!({"role": "user", "content": content(parts)});
                 messages.push(named(message, name.as_deref()));
             }
-            Turn::Assistant { text, reasoning, calls, name } => {
+            ModelTurn::Assistant { text, reasoning, calls, name } => {
                 let reasoning =
                     reasoning.as_ref().filter(|_| number > last_user && !is_own && !calls.is_empty());
-                ids.next_answer();
+                ids.start_response();
                 messages.push(named(assistant(text, reasoning, calls, &mut ids), name.as_deref()));
             }
-            Turn::ToolResults { results } => messages.extend(results.iter().map(|result| {
+            ModelTurn::ToolResults { results } => messages.extend(results.iter().map(|result| {
                 let id = ids.result(&result.call_id);
                 json!({"role": "tool", "tool_call_id": id, "content": result.content})
             })),
@@ -135,7 +139,7 @@ fn system_message(text: &str, name: Option<&str>) -> Value {
     named(json!({"role": "system", "content": text}), name)
 }
 
-/// The message, with the name of the participant if there is one.
+/// Adds the participant's name to a message, if there is one.
 fn named(mut message: Value, name: Option<&str>) -> Value {
     if let Some(name) = name {
         message["name"] = name.into();
@@ -160,13 +164,13 @@ fn assistant<'a>(text: &str, reasoning: Option<&Reasoning>, calls: &'a [Call], i
     message
 }
 
-fn content(parts: &[Part]) -> Value {
-    if let [Part::Text { text }] = parts {
+fn content(parts: &[ContentPart]) -> Value {
+    if let [ContentPart::Text { text }] = parts {
         return text.as_str().into();
     }
     let written = parts.iter().map(|part| match part {
-        Part::Text { text } => json!({"type": "text", "text": text}),
-        Part::Image(Image { media_type, detail, source }) => {
+        ContentPart::Text { text } => json!({"type": "text", "text": text}),
+        ContentPart::Image(Image { media_type, detail, source }) => {
             let url = match source {
                 ImageSource::Data(data) => format!("data:{media_type};base64,{data}"),
                 ImageSource::Url(url) => url.clone(),
@@ -186,24 +190,24 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::request::ToolDefinition;
+    use crate::request::ModelTool;
 
-    /// The description of a tool as it is sent to an address.
+    /// The description of a tool as sent to a server.
     fn sent(base: &str, description: &str) -> String {
-        let tool = ToolDefinition {
+        let tool = ModelTool {
             name: "slow".to_owned(),
             description: description.to_owned(),
             parameters: json!({"type": "object"}).into(),
             strict: None,
         };
-        let turns = vec![Turn::user("Go.")];
+        let turns = vec![ModelTurn::user("Go.")];
         let request = ModelRequest { tools: vec![Arc::new(tool)], ..ModelRequest::new("m", turns) };
         let body = body(&Url::parse(base).expect("a URL"), &request, FormatBy::Field).json;
         body["tools"][0]["function"]["description"].as_str().expect("a text").to_owned()
     }
 
     #[test]
-    fn a_description_that_is_too_long_for_openai_loses_its_middle_and_not_its_end() {
+    fn a_description_that_is_too_long_for_openai_loses_its_middle() {
         let (own, other) = ("https://api.openai.com/v1", "https://models.example.com/v1");
         let end = "This tool answers {\"status\": \"pending\"} at once. Do not call it again.";
         for middle in
@@ -215,7 +219,7 @@ mod tests {
             assert!((1_000..=LONGEST_DESCRIPTION).contains(&count), "{count}: {written}");
             assert!(written.starts_with("Looks. ") && written.contains(" … "), "{written}");
             assert!(written.ends_with("Do not call it again."), "{written}");
-            assert_eq!(sent(other, &long), long, "nobody else is so strict");
+            assert_eq!(sent(other, &long), long, "compatible servers have no limit");
         }
         let whole = "x".repeat(LONGEST_DESCRIPTION);
         assert_eq!(sent(own, &whole), whole);

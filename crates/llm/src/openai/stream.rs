@@ -1,20 +1,20 @@
-//! The chunks of a chat completion, or the whole of one where a server does not stream.
+//! Reads the chunks of a chat completion, or a whole one from a server that does not stream.
 
 use serde_json::Value;
 
 use crate::delta::{Delta, EndReason, MAX_CALLS, Usage};
 use crate::dialect::Reader;
 
-/// Chunks, as far as they came.
+/// Partially received chunks.
 #[derive(Default)]
 pub(crate) struct Chunks {
-    calls: Vec<Place>,
+    calls: Vec<CallIdentity>,
     has_refused: bool,
     end: Option<EndReason>,
 }
 
-/// How a server speaks of one call.
-struct Place {
+/// The identity of a call in the server's chunks.
+struct CallIdentity {
     index: Option<u64>,
     id: Option<String>,
     is_named: bool,
@@ -23,7 +23,7 @@ struct Place {
 impl Reader for Chunks {
     fn read(&mut self, chunk: &Value, deltas: &mut Vec<Delta>) {
         if let Some(choice) = chunk.get("choices").and_then(|choices| choices.get(0)) {
-            // What is not streamed has a message in place of its pieces.
+            // A response that is not streamed has `message` instead of `delta`.
             for part in ["delta", "message"].into_iter().filter_map(|name| choice.get(name)) {
                 self.read_part(part, deltas);
             }
@@ -36,7 +36,7 @@ impl Reader for Chunks {
                 self.end = Some(if is_refusal { EndReason::Refused } else { end(reason) });
             }
         }
-        // Some count with every chunk, some in the last choice, most behind it.
+        // Usage comes with every chunk, with the last choice, or after it, depending on the server.
         if let Some(usage) = chunk.get("usage").and_then(usage) {
             deltas.push(Delta::Usage(usage));
         }
@@ -53,14 +53,14 @@ impl Chunks {
         if let Some(thought) = text("reasoning_content").or_else(|| text("reasoning")) {
             deltas.push(Delta::Reasoning(thought.to_owned()));
         }
-        // Some models say in a field of its own that they will not answer.
+        // Some models refuse in a separate field.
         self.has_refused |= text("refusal").is_some();
-        for said in [text("content"), text("refusal")].into_iter().flatten() {
-            deltas.push(Delta::Text(said.to_owned()));
+        for content in [text("content"), text("refusal")].into_iter().flatten() {
+            deltas.push(Delta::Text(content.to_owned()));
         }
         let calls = part.get("tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
-            // The answer ends at the first call beyond the limit.
+            // The response ends at the first call beyond the limit.
             if self.calls.len() > MAX_CALLS {
                 return;
             }
@@ -75,13 +75,13 @@ impl Chunks {
         let function = call.get("function").unwrap_or(&Value::Null);
         let (id, name) = (text(call, "id"), text(function, "name"));
         let (index, is_new) =
-            self.place(call.get("index").and_then(Value::as_u64), id.as_deref(), name.is_some());
+            self.find_or_add(call.get("index").and_then(Value::as_u64), id.as_deref(), name.is_some());
         if is_new || id.is_some() || name.is_some() {
             deltas.push(Delta::Call { index, id, name, signature: None });
         }
         let fragment = match function.get("arguments") {
             Some(Value::String(fragment)) => fragment.clone(),
-            // Some send the whole object where everybody else sends its text.
+            // Some servers send the arguments as an object instead of a text.
             Some(whole @ Value::Object(_)) => whole.to_string(),
             Some(_) | None => return,
         };
@@ -90,29 +90,29 @@ impl Chunks {
         }
     }
 
-    /// The number of the call that a piece belongs to, and whether it is the first of it. Indices may be
-    /// missing, begin anywhere, or be 0 for all; ids may be missing, or other ones with every piece. There are
-    /// [`MAX_CALLS`] to look through at most.
-    fn place(&mut self, index: Option<u64>, id: Option<&str>, is_named: bool) -> (usize, bool) {
-        let found = self.calls.iter().rposition(|place| {
-            let is_other_id = id.is_some_and(|id| place.id.as_deref().is_some_and(|known| known != id));
+    /// The index of the call that a chunk belongs to, and whether the chunk is its first. The server's
+    /// indexes may be missing, start anywhere, or all be 0; ids may be missing, or differ in every chunk. At
+    /// most [`MAX_CALLS`] calls are searched.
+    fn find_or_add(&mut self, index: Option<u64>, id: Option<&str>, is_named: bool) -> (usize, bool) {
+        let found = self.calls.iter().rposition(|call| {
+            let is_other_id = id.is_some_and(|id| call.id.as_deref().is_some_and(|known| known != id));
             let begins_another =
-                is_named && place.is_named && (is_other_id || (index.is_none() && id.is_none()));
+                is_named && call.is_named && (is_other_id || (index.is_none() && id.is_none()));
             let is_same = match (index, id) {
-                (Some(_), _) => place.index == index,
+                (Some(_), _) => call.index == index,
                 (None, Some(_)) => !is_other_id,
                 (None, None) => true,
             };
             is_same && !begins_another
         });
         if let Some(number) = found
-            && let Some(place) = self.calls.get_mut(number)
+            && let Some(call) = self.calls.get_mut(number)
         {
-            place.is_named |= is_named;
-            place.id = place.id.take().or_else(|| id.map(str::to_owned));
+            call.is_named |= is_named;
+            call.id = call.id.take().or_else(|| id.map(str::to_owned));
             return (number, false);
         }
-        self.calls.push(Place { index, id: id.map(str::to_owned), is_named });
+        self.calls.push(CallIdentity { index, id: id.map(str::to_owned), is_named });
         (self.calls.len() - 1, true)
     }
 }

@@ -1,7 +1,7 @@
-//! Transcripts of every dialect, cut wherever bytes can be cut.
+//! Transcripts of every dialect, split at every byte.
 
+mod deviations;
 mod limits;
-mod odd;
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use haft_core::{CallError, ErrorKind};
 use serde_json::{Value, json};
 
 use super::Reading;
-use crate::answer::{Gathered, ModelAnswer};
 use crate::delta::{EndReason, Usage};
 use crate::dialect::Dialect;
 use crate::failure::Asking;
 use crate::reasoning::Reasoning;
-use crate::request::{Call, ModelRequest, ToolDefinition, Turn};
+use crate::request::{Call, ModelRequest, ModelTool, ModelTurn};
+use crate::response::{ModelResponse, ResponseBuilder};
 
 const TRANSCRIPTS: [(Dialect, &str); 4] = [
     (Dialect::OpenAi, include_str!("../../tests/golden/openai.stream")),
@@ -23,10 +23,13 @@ const TRANSCRIPTS: [(Dialect, &str); 4] = [
     (Dialect::Ollama, include_str!("../../tests/golden/ollama.stream")),
 ];
 
-fn asked() -> ModelRequest {
-    let turns =
-        vec![Turn::user("hello"), Turn::assistant("hello", None, Vec::new()), Turn::user("the weather?")];
-    let tool = ToolDefinition {
+fn request() -> ModelRequest {
+    let turns = vec![
+        ModelTurn::user("hello"),
+        ModelTurn::assistant("hello", None, Vec::new()),
+        ModelTurn::user("the weather?"),
+    ];
+    let tool = ModelTool {
         name: "get_weather".to_owned(),
         description: String::new(),
         parameters: json!({}).into(),
@@ -35,10 +38,13 @@ fn asked() -> ModelRequest {
     ModelRequest { tools: vec![Arc::new(tool)], ..ModelRequest::new("the-model", turns) }
 }
 
-/// Reads pieces to the end of the body, and folds what came of them.
-fn read<'a>(dialect: Dialect, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<ModelAnswer, CallError> {
+/// Reads pieces to the end of the body, and builds the response.
+fn read<'a>(
+    dialect: Dialect,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Result<ModelResponse, CallError> {
     let asking = Asking { provider: "test".to_owned(), model: "the-model".to_owned(), key: None };
-    let (mut reading, mut gathered) = (Reading::new(dialect, asking), Gathered::of(&asked()));
+    let (mut reading, mut gathered) = (Reading::new(dialect, asking), ResponseBuilder::of(&request()));
     for piece in pieces {
         if !reading.is_over() {
             reading.feed(piece)?;
@@ -53,11 +59,11 @@ fn read<'a>(dialect: Dialect, pieces: impl IntoIterator<Item = &'a [u8]>) -> Res
     Ok(gathered.finish())
 }
 
-fn read_text(dialect: Dialect, body: &str) -> Result<ModelAnswer, CallError> {
+fn read_text(dialect: Dialect, body: &str) -> Result<ModelResponse, CallError> {
     read(dialect, [body.as_bytes()])
 }
 
-fn expected(dialect: Dialect) -> ModelAnswer {
+fn expected(dialect: Dialect) -> ModelResponse {
     let has_ids = matches!(dialect, Dialect::OpenAi | Dialect::Anthropic);
     let ids = if has_ids { ["call_a", "call_b"] } else { ["haft_1_0", "haft_1_1"] };
     let signature = (dialect == Dialect::Gemini).then(|| "EqQB".to_owned());
@@ -73,7 +79,7 @@ fn expected(dialect: Dialect) -> ModelAnswer {
         Dialect::Anthropic => (Some(64), None),
         Dialect::Ollama => (None, None),
     };
-    ModelAnswer {
+    ModelResponse {
         text: "Ich schaue nach — 你好.".to_owned(),
         reasoning: Some(Reasoning {
             text: "Two cities.".to_owned(),
@@ -88,7 +94,7 @@ fn expected(dialect: Dialect) -> ModelAnswer {
 }
 
 #[test]
-fn an_answer_is_the_same_wherever_its_bytes_are_cut() {
+fn a_response_does_not_depend_on_chunk_boundaries() {
     for (dialect, transcript) in TRANSCRIPTS {
         let bytes = transcript.as_bytes();
         for cut in 0..=bytes.len() {
@@ -102,12 +108,12 @@ fn an_answer_is_the_same_wherever_its_bytes_are_cut() {
 }
 
 #[test]
-fn an_answer_that_breaks_off_is_never_taken_for_a_whole_one() {
+fn an_incomplete_response_is_an_error() {
     for (dialect, transcript) in TRANSCRIPTS {
         let (mut broken, expected) = (0, expected(dialect));
         for cut in 0..transcript.len() {
             match read(dialect, [&transcript.as_bytes()[..cut]]) {
-                // Only what comes behind the end may be missing.
+                // Only data after the end may be missing.
                 Ok(answer) => assert_eq!(
                     (answer.text, answer.reasoning, answer.calls, answer.end),
                     (expected.text.clone(), expected.reasoning.clone(), expected.calls.clone(), expected.end),
@@ -124,7 +130,7 @@ fn an_answer_that_breaks_off_is_never_taken_for_a_whole_one() {
 }
 
 #[test]
-fn a_server_may_answer_with_one_document() {
+fn a_server_may_respond_with_one_document() {
     let openai = json!({
         "choices": [{"index": 0, "finish_reason": "tool_calls", "message": {
             "role": "assistant", "content": "Ich schaue nach — 你好.", "reasoning": "Two cities.",

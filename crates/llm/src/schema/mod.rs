@@ -1,4 +1,4 @@
-//! Tools as providers take them: one that would make them refuse the whole request is adapted, or left out.
+//! Adapts tools to providers: one that would make a provider reject the whole request is adapted or left out.
 
 mod kinds;
 mod object;
@@ -11,12 +11,12 @@ use std::sync::Arc;
 use haft_core::{Message, json};
 use serde_json::Value;
 
-use crate::model::LeftOut;
-use crate::request::ToolDefinition;
+use crate::model::OmittedTool;
+use crate::request::ModelTool;
 
 haft_core::templates! {
     BAD_NAME = "llm.tool.name",
-        "this provider takes no tool of this name",
+        "this provider does not accept a tool with this name",
         "该提供商不接受此名称的工具";
     TWICE = "llm.tool.twice",
         "another tool has the same name",
@@ -25,7 +25,7 @@ haft_core::templates! {
         "its arguments are not an object",
         "其参数不是对象";
     BAD_PROPERTY = "llm.tool.property",
-        "this provider takes no argument with the name {name}",
+        "this provider does not accept an argument named {name}",
         "该提供商不接受名为 {name} 的参数";
     BAD_REFERENCE = "llm.tool.reference",
         "its schema refers to {reference}, which is not in it",
@@ -35,28 +35,28 @@ haft_core::templates! {
         "其 schema 过大或过深";
 }
 
-/// Larger schemas are read by no model.
+/// Limits of a schema; models cannot use larger ones.
 const DEEPEST: usize = 32;
 const MOST_VALUES: usize = 20_000;
 
-/// No provider takes a longer name of a tool.
+/// Maximum length of a tool name for all providers.
 const LONGEST_NAME: usize = 64;
 
-/// What a dialect can read.
+/// The form of schemas that a dialect supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// JSON Schema with an object at the root.
     OpenAi,
-    /// The same, with plain names of properties.
+    /// JSON Schema with an object at the root and restricted property names.
     Anthropic,
-    /// Types, properties, items and little else, every reference resolved.
+    /// A small subset: types, properties, items, with all references resolved.
     Subset,
 }
 
 /// The tools of a request, in one form.
 pub(crate) struct Offer<'a> {
     pub(crate) tools: Vec<Offered<'a>>,
-    pub(crate) left_out: Vec<LeftOut>,
+    pub(crate) left_out: Vec<OmittedTool>,
 }
 
 pub(crate) struct Offered<'a> {
@@ -67,7 +67,7 @@ pub(crate) struct Offered<'a> {
 }
 
 impl<'a> Offer<'a> {
-    pub(crate) fn of(tools: &'a [Arc<ToolDefinition>], form: Form) -> Self {
+    pub(crate) fn of(tools: &'a [Arc<ModelTool>], form: Form) -> Self {
         let mut offer = Self { tools: Vec::new(), left_out: Vec::new() };
         let mut names = HashSet::new();
         for tool in tools {
@@ -83,7 +83,7 @@ impl<'a> Offer<'a> {
                     let (name, description, strict) = (&tool.name, &tool.description, tool.strict);
                     offer.tools.push(Offered { name, description, schema, strict });
                 }
-                Err(why) => offer.left_out.push(LeftOut { name: tool.name.clone(), why }),
+                Err(why) => offer.left_out.push(OmittedTool { name: tool.name.clone(), why }),
             }
         }
         offer
@@ -91,7 +91,7 @@ impl<'a> Offer<'a> {
 }
 
 impl Form {
-    /// A schema as it is read.
+    /// Adapts a schema to the form.
     pub(crate) fn adapt(self, schema: &Value) -> Result<Value, Message> {
         let size = json::size(schema);
         if size.depth > DEEPEST * 2 || size.values > MOST_VALUES {
@@ -119,8 +119,8 @@ impl Form {
         }
     }
 
-    /// The name of a tool that was called, and that its result names. A model may have called one that there never
-    /// was, by a name with which the whole conversation would be refused, now and in every turn to come.
+    /// A valid name for a called tool. A model may have called a tool that does not exist, by a name that
+    /// would make the provider reject the conversation in every later request.
     pub(crate) fn called(self, name: &str) -> String {
         let before = if name.is_empty() || !self.begins_well(name) { "_" } else { "" };
         let fitting = name.chars().map(|each| if fits_name(each) { each } else { '_' });
@@ -128,12 +128,12 @@ impl Form {
     }
 }
 
-/// Whether a name of a tool, or an id of a call, may have a letter.
+/// Returns true if a character is allowed in tool names and call ids.
 pub(crate) fn fits_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')
 }
 
-/// Anthropic looks at the names of the outermost properties.
+/// Anthropic restricts the names of top-level properties.
 fn check_properties(schema: &Value) -> Result<(), Message> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let names =
@@ -145,7 +145,7 @@ fn check_properties(schema: &Value) -> Result<(), Message> {
     }
 }
 
-/// The part of a schema that a reference names. What stands elsewhere is not fetched.
+/// Resolves a reference within the schema. External references are not fetched.
 fn resolve<'a>(root: &'a Value, reference: &str) -> Result<&'a Value, Message> {
     let found = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
     found.ok_or_else(|| Message::new(&BAD_REFERENCE).with("reference", reference))

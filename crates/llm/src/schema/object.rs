@@ -1,4 +1,4 @@
-//! JSON Schema for those who read nearly all of it, without what they stumble over.
+//! JSON Schema for dialects that support nearly all of it, without constructs that they reject.
 
 use haft_core::Message;
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use super::{DEEPEST, TOO_LARGE, resolve};
 
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 
-/// Keywords that hold a schema, a list of schemas, and schemas by name.
+/// Keywords that contain one schema, a list of schemas, or named schemas.
 const ONE: [&str; 9] = [
     "items",
     "additionalProperties",
@@ -33,7 +33,7 @@ fn tidy(schema: &mut Value, root: &Value, depth: usize) -> Result<(), Message> {
         return Err(Message::new(&TOO_LARGE));
     }
     let Value::Object(fields) = schema else {
-        // Anything, or nothing: neither may be said by a bare word everywhere.
+        // Boolean schemas are not accepted everywhere.
         if !schema.is_boolean() {
             *schema = json!({});
         }
@@ -73,7 +73,7 @@ fn tidy(schema: &mut Value, root: &Value, depth: usize) -> Result<(), Message> {
     Ok(())
 }
 
-/// Takes out keywords whose values nobody could read.
+/// Removes keywords with invalid values.
 fn drop_broken(fields: &mut Map<String, Value>) {
     fields.retain(|name, value| match name.as_str() {
         "type" => match value {
@@ -92,7 +92,7 @@ fn drop_broken(fields: &mut Map<String, Value>) {
         "enum" | "anyOf" | "oneOf" | "allOf" | "prefixItems" => {
             value.as_array().is_some_and(|items| !items.is_empty())
         }
-        // The old form of a tuple, which the newer drafts refuse.
+        // The old tuple form of `items`, which newer drafts reject.
         "items" => value.is_object() || value.is_boolean(),
         _ => true,
     });

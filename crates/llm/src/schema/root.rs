@@ -1,4 +1,4 @@
-//! The root of a schema as one plain object: no provider takes alternatives there.
+//! Flattens the root of a schema to one object: no provider supports alternatives there.
 
 use haft_core::Message;
 use haft_core::schema::flatten::{FlattenError, flatten};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{BAD_REFERENCE, NOT_OBJECT, TOO_LARGE};
 
-/// Returns the schema with one object at its root, or why there is none.
+/// Returns the schema with one object at its root, or the reason why that is impossible.
 pub(super) fn flattened(schema: &Value) -> Result<Value, Message> {
     flatten(schema).map_err(|error| match error {
         FlattenError::NotObject => Message::new(&NOT_OBJECT),

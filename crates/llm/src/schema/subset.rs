@@ -1,4 +1,4 @@
-//! The small part of OpenAPI's schemas that Gemini knows, which everybody else who knows little knows, too.
+//! The subset of OpenAPI schemas that Gemini supports; also used for Ollama.
 
 use haft_core::{Message, json};
 use serde_json::{Map, Value, json};
@@ -6,16 +6,16 @@ use serde_json::{Map, Value, json};
 use super::kinds::{anything, choices, kinds};
 use super::{DEEPEST, TOO_LARGE, resolve};
 
-/// Schemas in one tool, with every reference resolved: some would never end.
+/// Maximum number of schemas in one tool, with all references resolved.
 const MOST: usize = 2_000;
 
-/// Values of those schemas that may be copied: a reference copies a long list each time.
+/// Maximum number of copied values: each reference to a long list copies it.
 const MAX_COPIED: usize = 100_000;
 
-/// Keywords that stay as they are, where the value is a number.
+/// Keywords that are copied unchanged if their value is a number.
 const NUMBERS: [&str; 6] = ["minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum"];
 
-/// Formats that are known, with their types. Others are refused.
+/// Supported formats and their types. Others are rejected.
 const FORMATS: [(&str, &str); 5] = [
     ("number", "float"),
     ("number", "double"),
@@ -24,7 +24,7 @@ const FORMATS: [(&str, &str); 5] = [
     ("string", "date-time"),
 ];
 
-/// A flattened schema, reduced.
+/// Reduces a flattened schema.
 pub(super) fn reduced(root: &Value) -> Result<Value, Message> {
     let mut reducer = Reducer { root, left: MOST, copies_left: MAX_COPIED, under_way: Vec::new() };
     let mut reduced = reducer.reduce(root, 0)?.unwrap_or_default();
@@ -37,12 +37,12 @@ struct Reducer<'a> {
     root: &'a Value,
     left: usize,
     copies_left: usize,
-    /// References that are being resolved: one of them within itself has no end.
+    /// References that are being resolved, to detect recursion.
     under_way: Vec<String>,
 }
 
 impl Reducer<'_> {
-    /// Nothing for a schema that nothing fits.
+    /// Reduces a schema. Returns `None` if no value can match it.
     fn reduce(&mut self, schema: &Value, depth: usize) -> Result<Option<Map<String, Value>>, Message> {
         self.left = self.left.checked_sub(1).ok_or_else(|| Message::new(&TOO_LARGE))?;
         if depth > DEEPEST {
@@ -120,7 +120,7 @@ impl Reducer<'_> {
         Ok(Some(reduced))
     }
 
-    /// All parts as one: what an earlier one says holds.
+    /// Merges all parts; earlier parts take precedence.
     fn all_of(
         &mut self,
         fields: &Map<String, Value>,
@@ -152,7 +152,7 @@ impl Reducer<'_> {
         Ok(merged)
     }
 
-    /// Alternatives may have nothing beside them, so they take what there is with them.
+    /// Alternatives cannot have sibling keywords, so each gets a copy of them.
     fn any_of(
         &mut self,
         fields: &Map<String, Value>,
@@ -164,7 +164,7 @@ impl Reducer<'_> {
         let mut reduced = Vec::new();
         for alternative in alternatives.iter().filter(|schema| !is_null(schema)) {
             let mut one = self.reduce(alternative, depth + 1)?;
-            // Alternatives within alternatives are alternatives.
+            // Nested alternatives are merged into the outer list.
             let within = one.as_mut().and_then(|one| one.shift_remove("anyOf"));
             match within {
                 Some(Value::Array(within)) => reduced.extend(within.into_iter().filter_map(object_of)),
@@ -188,7 +188,7 @@ impl Reducer<'_> {
         })
     }
 
-    /// A schema of one type.
+    /// Reduces a schema of one type.
     fn plain(
         &mut self,
         fields: &Map<String, Value>,
@@ -225,11 +225,11 @@ impl Reducer<'_> {
                 reduced.insert("items".to_owned(), items.unwrap_or_else(anything).into());
             }
             "string" => {
-                let words =
+                let texts =
                     choices(fields).into_iter().filter_map(Value::as_str).filter(|word| !word.is_empty());
-                let words: Vec<&str> = words.collect();
-                if !words.is_empty() {
-                    reduced.insert("enum".to_owned(), json!(words));
+                let texts: Vec<&str> = texts.collect();
+                if !texts.is_empty() {
+                    reduced.insert("enum".to_owned(), json!(texts));
                 }
             }
             _ => {}
@@ -262,30 +262,30 @@ impl Reducer<'_> {
     }
 }
 
-/// How many values the keywords of a schema hold that are copied or listed, without the schemas below it.
+/// The number of copied or listed values in a schema's own keywords, without nested schemas.
 fn own_size(fields: &Map<String, Value>) -> usize {
     fields.len() + described_size(fields)
 }
 
-/// Number of values in the description of a schema, with the choices that it lists.
+/// Number of values in a schema's description and its choices.
 fn described_size(fields: &Map<String, Value>) -> usize {
     let texts = ["description", "title"].into_iter().filter_map(|name| fields.get(name));
     choices(fields).into_iter().chain(texts).map(|value| json::size(value).values).sum()
 }
 
-/// What is said of a value, with the choices that only words can tell.
+/// Adds the description, with choices that the subset cannot express otherwise.
 fn describe(reduced: &mut Map<String, Value>, fields: &Map<String, Value>) {
-    let said = fields.get("description").or_else(|| fields.get("title")).and_then(Value::as_str);
-    let mut words: Vec<String> = said.map(str::to_owned).into_iter().collect();
+    let own = fields.get("description").or_else(|| fields.get("title")).and_then(Value::as_str);
+    let mut texts: Vec<String> = own.map(str::to_owned).into_iter().collect();
     let choices = choices(fields);
     if !choices.is_empty() && !reduced.contains_key("enum") {
         let listed: Vec<String> = choices.iter().map(ToString::to_string).collect();
-        words.push(format!("One of: {}", listed.join(", ")));
+        texts.push(format!("One of: {}", listed.join(", ")));
     }
-    if words.is_empty() {
+    if texts.is_empty() {
         return;
     }
-    let text: Value = words.join(". ").into();
+    let text: Value = texts.join(". ").into();
     match reduced.get_mut("anyOf").and_then(Value::as_array_mut) {
         Some(alternatives) => {
             for alternative in alternatives.iter_mut().filter_map(Value::as_object_mut) {

@@ -1,24 +1,24 @@
-//! Odd schemas in every form: adapted, or left out with a reason, and never a panic.
+//! Unusual schemas in every form: adapted, or left out with a reason, without panics.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::{Form, Offer};
-use crate::request::ToolDefinition;
+use crate::request::ModelTool;
 
 fn adapt(form: Form, schema: Value) -> Result<Value, &'static str> {
     form.adapt(&schema).map_err(|why| why.id())
 }
 
-/// One property, reduced.
+/// Reduces a schema as a property.
 fn reduced(schema: Value) -> Value {
     let whole = adapt(Form::Subset, json!({"type": "object", "properties": {"x": schema}})).expect("adapted");
     whole["properties"]["x"].clone()
 }
 
 #[test]
-fn a_schema_is_reduced_to_what_gemini_knows() {
+fn a_schema_is_reduced_to_the_gemini_subset() {
     let any =
         json!({"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "object"}]});
     for (schema, expected) in [
@@ -90,7 +90,7 @@ fn a_schema_is_reduced_to_what_gemini_knows() {
 }
 
 #[test]
-fn references_are_resolved_and_those_without_end_are_ended() {
+fn references_are_resolved_and_recursion_is_limited() {
     let tree = json!({
         "type": "object",
         "properties": {"tree": {"$ref": "#/$defs/tree", "description": "the root"}},
@@ -176,7 +176,7 @@ fn references_into_alternatives_are_resolved_in_every_form() {
 }
 
 #[test]
-fn a_tool_with_an_alternative_that_cannot_be_read_is_left_out() {
+fn a_tool_with_an_invalid_alternative_is_left_out() {
     let form = json!({"properties": {"a": {"type": "string"}}});
     let mut deep = form.clone();
     for _ in 0..9 {
@@ -192,7 +192,7 @@ fn a_tool_with_an_alternative_that_cannot_be_read_is_left_out() {
 }
 
 #[test]
-fn what_strict_readers_stumble_over_is_tidied() {
+fn constructs_that_strict_providers_reject_are_removed() {
     let schema = json!({"type": "object", "properties": {
         "list": {"type": "array"},
         "tuple": {"type": "array", "items": [{"type": "string"}]},
@@ -215,7 +215,7 @@ fn what_strict_readers_stumble_over_is_tidied() {
 }
 
 #[test]
-fn schemas_without_end_are_left_out() {
+fn unbounded_schemas_are_left_out() {
     let mut deep = json!({"type": "string"});
     for _ in 0..60 {
         deep = json!({"type": "array", "items": deep});
@@ -234,10 +234,10 @@ fn schemas_without_end_are_left_out() {
 }
 
 #[test]
-fn one_tool_that_cannot_be_offered_takes_no_other_with_it() {
+fn one_invalid_tool_does_not_affect_the_others() {
     let tool = |name: &str, parameters: Value| {
         let (name, description) = (name.to_owned(), String::new());
-        Arc::new(ToolDefinition { name, description, parameters: parameters.into(), strict: None })
+        Arc::new(ModelTool { name, description, parameters: parameters.into(), strict: None })
     };
     let tools = [
         tool("good", json!({})),
@@ -256,7 +256,7 @@ fn one_tool_that_cannot_be_offered_takes_no_other_with_it() {
 }
 
 #[test]
-fn values_that_references_multiply_are_left_out_for_gemini() {
+fn values_multiplied_by_references_are_left_out_for_gemini() {
     let numbers: Vec<usize> = (0..9_000).collect();
     let names: Vec<String> = numbers.iter().map(|at| format!("p{at}")).collect();
     let again: Vec<Value> = (0..900).map(|_| json!({"$ref": "#/$defs/x"})).collect();
@@ -285,7 +285,7 @@ fn values_that_references_multiply_are_left_out_for_gemini() {
 }
 
 #[test]
-fn thousands_of_conflicting_parts_reach_every_dialect_flat() {
+fn thousands_of_conflicting_parts_are_flattened_for_every_dialect() {
     let parts = (0..3_300).map(|at| json!({"properties": {"a": {"allOf": [{"minimum": at}]}}}));
     let schema = json!({"allOf": parts.collect::<Vec<_>>()});
     for form in [Form::OpenAi, Form::Anthropic] {

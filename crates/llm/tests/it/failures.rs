@@ -1,33 +1,33 @@
-//! What goes wrong: of which kind it is, what is said, and that the key is never in it.
+//! Failures of providers: kind and message of the error, and that it never contains the key.
 
 use std::time::Duration;
 
 use haft_core::{CallError, ErrorKind, Locale, SpaceId};
 use haft_egress::{Hosts, ToolPolicy};
 use haft_llm::{Dialect, Reach, Wire};
-use haft_testkit::{Upstream, reply};
+use haft_testkit::{Upstream, http_response};
 use serde_json::{Value, json};
 
 use crate::support::{DIALECTS, KEY, ask, conversation, limits, wire};
 
-/// All that anybody could see of an error.
-fn shown(error: &CallError) -> String {
+/// The complete visible content of an error.
+fn visible_text(error: &CallError) -> String {
     format!("{error} {error:?} {} {}", error.to_json(Locale::En), error.to_json(Locale::Zh))
 }
 
-/// A provider's answer with this status and body, which also holds the key, as an error.
+/// The error for a response with this status and body, which also contains the key.
 async fn failure(dialect: Dialect, status: u16, body: &Value) -> CallError {
     let body = body.to_string();
     let server = Upstream::start(move |_| {
         let headers = [("retry-after", "7"), ("content-type", "application/json")];
-        reply(status, &headers, body.clone())
+        http_response(status, &headers, body.clone())
     })
     .await;
     ask(&wire(dialect, &server), &conversation()).await.expect_err("a failure")
 }
 
 #[tokio::test]
-async fn a_status_is_an_error_of_its_kind() {
+async fn a_failure_status_is_an_error_of_its_kind() {
     let openai =
         |code: Value| json!({"error": {"message": format!("because, {KEY}"), "type": "t", "code": code}});
     let anthropic =
@@ -79,14 +79,14 @@ async fn a_status_is_an_error_of_its_kind() {
         let error = failure(dialect, status, &body).await;
         assert_eq!((error.kind(), error.message().id()), (kind, id), "{dialect:?}, {status}: {error}");
         assert!(error.to_string().contains("because, ***"), "{dialect:?}, {status}: {error}");
-        assert!(!shown(&error).contains(KEY), "{dialect:?}, {status}");
+        assert!(!visible_text(&error).contains(KEY), "{dialect:?}, {status}");
         let pause = kind.is_transient().then_some(Duration::from_secs(7));
-        assert_eq!(error.pause_asked_for(), pause, "{dialect:?}, {status}");
+        assert_eq!(error.requested_pause(), pause, "{dialect:?}, {status}");
     }
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_too_long_is_known_by_every_providers_words() {
+async fn a_too_long_conversation_is_recognized_for_every_provider() {
     for (dialect, words) in [
         (
             Dialect::OpenAi,
@@ -109,12 +109,12 @@ async fn a_conversation_that_is_too_long_is_known_by_every_providers_words() {
 }
 
 #[tokio::test]
-async fn a_quota_that_is_spent_is_not_asked_again() {
+async fn an_exhausted_quota_is_not_retried() {
     let body = json!({"error": {"message": "m", "type": "insufficient_quota", "code": "insufficient_quota"}});
     let error = failure(Dialect::OpenAi, 429, &body).await;
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::RateLimit, false));
     let event = format!("data: {body}\n\n");
-    let server = Upstream::start(move |_| reply(200, &[], event.clone())).await;
+    let server = Upstream::start(move |_| http_response(200, &[], event.clone())).await;
     let error = ask(&wire(Dialect::OpenAi, &server), &conversation()).await.expect_err("a failure");
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::RateLimit, false), "in a stream, too");
 }
@@ -140,47 +140,47 @@ async fn an_error_in_the_middle_of_a_stream_ends_it() {
         } else {
             format!("data: {{}}\n\ndata: {event}\n\ndata: {{}}\n\n")
         };
-        let server = Upstream::start(move |_| reply(200, &[], body.clone())).await;
+        let server = Upstream::start(move |_| http_response(200, &[], body.clone())).await;
         let error = ask(&wire(dialect, &server), &conversation()).await.expect_err("a failure");
         assert_eq!(error.kind(), kind, "{dialect:?}: {error}");
-        assert!(!shown(&error).contains(KEY), "{dialect:?}");
+        assert!(!visible_text(&error).contains(KEY), "{dialect:?}");
     }
 }
 
 #[tokio::test]
-async fn a_page_for_people_is_no_answer() {
+async fn an_html_page_is_an_error() {
     for dialect in DIALECTS {
         for (status, kind) in [(200, ErrorKind::Server), (404, ErrorKind::NotFound), (502, ErrorKind::Server)]
         {
-            let server = Upstream::start(move |_| reply(status, &[], "<html>hello</html>")).await;
+            let server = Upstream::start(move |_| http_response(status, &[], "<html>hello</html>")).await;
             let error = ask(&wire(dialect, &server), &conversation()).await.expect_err("a failure");
             assert_eq!(error.kind(), kind, "{dialect:?}, {status}");
             assert!(!error.to_string().contains("html"), "{dialect:?}, {status}: {error}");
         }
-        let server = Upstream::start(|_| reply(200, &[], "{}")).await;
+        let server = Upstream::start(|_| http_response(200, &[], "{}")).await;
         let error = wire(dialect, &server).models(limits()).await.expect_err("no list");
         assert_eq!(error.message().id(), "llm.notUnderstood", "{dialect:?}");
     }
 }
 
 #[tokio::test]
-async fn a_key_that_cannot_be_sent_is_not_shown() {
-    let server = Upstream::start(|_| reply(200, &[], "")).await;
+async fn an_invalid_key_is_not_exposed() {
+    let server = Upstream::start(|_| http_response(200, &[], "")).await;
     for dialect in DIALECTS {
         let model = Wire { key: Some("sk-secret\n-of-two-lines".into()), ..wire(dialect, &server) };
         let error = ask(&model, &conversation()).await.expect_err("a failure");
         assert_eq!(error.message().id(), "llm.badKey", "{dialect:?}");
-        assert!(!shown(&error).contains("sk-secret"), "{dialect:?}");
+        assert!(!visible_text(&error).contains("sk-secret"), "{dialect:?}");
     }
     assert!(server.seen().is_empty());
 }
 
 #[tokio::test]
-async fn a_users_provider_may_not_be_at_a_private_address() {
-    let server = Upstream::start(|_| reply(200, &[], "")).await;
+async fn a_users_provider_cannot_use_a_private_address() {
+    let server = Upstream::start(|_| http_response(200, &[], "")).await;
     for dialect in DIALECTS {
         let model = wire(dialect, &server);
-        let policy = ToolPolicy::new(&model.base, Hosts::only(&model.base));
+        let policy = ToolPolicy::new(&model.base, Hosts::of_url(&model.base));
         let space: SpaceId = "00000000-0000-7000-8000-000000000001".parse().expect("an id");
         let model = Wire { reach: Reach::Space(space, policy), ..model };
         let error = ask(&model, &conversation()).await.expect_err("a failure");

@@ -1,20 +1,22 @@
-//! What is sent: one conversation in every dialect, as it stands on the wire.
+//! Golden requests: one conversation in every dialect.
 
-use haft_llm::{Call, Dialect, Image, ImageSource, ModelRequest, Part, ToolChoice, ToolResult, Turn};
-use haft_testkit::{Seen, Upstream, reply};
+use haft_llm::{
+    Call, ContentPart, Dialect, Image, ImageSource, ModelRequest, ModelTurn, ToolChoice, ToolResult,
+};
+use haft_testkit::{RecordedRequest, Upstream, http_response};
 use serde_json::{Value, json};
 
 use crate::support::{DIALECTS, KEY, ask, conversation, transcript, wire};
 
-/// What a server of a dialect got to see of a request.
-async fn sent(dialect: Dialect, request: &ModelRequest) -> Seen {
-    let server = Upstream::start(move |_| reply(200, &[], transcript(dialect))).await;
+/// The request that a server of a dialect receives.
+async fn sent(dialect: Dialect, request: &ModelRequest) -> RecordedRequest {
+    let server = Upstream::start(move |_| http_response(200, &[], transcript(dialect))).await;
     ask(&wire(dialect, &server), request).await.expect("an answer");
     server.seen().pop().expect("a request")
 }
 
 #[tokio::test]
-async fn a_conversation_is_written_as_each_provider_documents_it() {
+async fn a_conversation_matches_each_providers_documentation() {
     for (dialect, golden) in [
         (Dialect::OpenAi, include_str!("../golden/openai.json")),
         (Dialect::Anthropic, include_str!("../golden/anthropic.json")),
@@ -28,7 +30,7 @@ async fn a_conversation_is_written_as_each_provider_documents_it() {
 }
 
 #[tokio::test]
-async fn paths_and_headers_are_the_providers_own() {
+async fn paths_and_headers_match_the_provider() {
     for (dialect, target, header, value) in [
         (Dialect::OpenAi, "/chat/completions", "authorization", format!("Bearer {KEY}")),
         (Dialect::Anthropic, "/v1/messages", "x-api-key", KEY.to_owned()),
@@ -52,7 +54,7 @@ async fn paths_and_headers_are_the_providers_own() {
 }
 
 #[tokio::test]
-async fn tools_are_chosen_in_each_providers_words() {
+async fn tool_choice_is_converted_for_each_provider() {
     let named = |name: &str| ToolChoice::Tool(name.to_owned());
     for (choice, openai, anthropic, gemini) in [
         (
@@ -74,7 +76,7 @@ async fn tools_are_chosen_in_each_providers_words() {
             json!({"type": "tool", "name": "now", "disable_parallel_tool_use": true}),
             json!({"mode": "ANY", "allowedFunctionNames": ["now"]}),
         ),
-        // Nobody can be made to call what was not offered.
+        // A tool that is not offered cannot be required.
         (
             named("gone"),
             json!("auto"),
@@ -99,9 +101,9 @@ async fn tools_are_chosen_in_each_providers_words() {
 }
 
 #[tokio::test]
-async fn without_tools_nothing_is_said_of_them() {
+async fn a_request_without_tools_has_no_tool_fields() {
     let request =
-        ModelRequest { parallel_tool_calls: false, ..ModelRequest::new("m", vec![Turn::user("hello")]) };
+        ModelRequest { parallel_tool_calls: false, ..ModelRequest::new("m", vec![ModelTurn::user("hello")]) };
     for dialect in DIALECTS {
         let body = sent(dialect, &request).await.json();
         for field in ["tools", "tool_choice", "toolConfig", "parallel_tool_calls", "temperature", "system"] {
@@ -114,7 +116,7 @@ async fn without_tools_nothing_is_said_of_them() {
 }
 
 /// A turn with one call, and its result.
-fn called(id: &str, arguments: &str) -> Vec<Turn> {
+fn called(id: &str, arguments: &str) -> Vec<ModelTurn> {
     let call = Call {
         id: id.to_owned(),
         name: "now".to_owned(),
@@ -128,15 +130,15 @@ fn called(id: &str, arguments: &str) -> Vec<Turn> {
         is_error: false,
     };
     vec![
-        Turn::user("when?"),
-        Turn::assistant("", None, vec![call]),
-        Turn::ToolResults { results: vec![result] },
-        Turn::user("and now?"),
+        ModelTurn::user("when?"),
+        ModelTurn::assistant("", None, vec![call]),
+        ModelTurn::ToolResults { results: vec![result] },
+        ModelTurn::user("and now?"),
     ]
 }
 
 #[tokio::test]
-async fn broken_arguments_are_given_back_as_an_object() {
+async fn malformed_arguments_are_sent_as_an_object() {
     let expected = json!({"unreadable": "{\"a\":"});
     let request = ModelRequest::new("m", called("c1", "{\"a\":"));
     let openai = sent(Dialect::OpenAi, &request).await.json();
@@ -155,12 +157,12 @@ async fn broken_arguments_are_given_back_as_an_object() {
 }
 
 #[tokio::test]
-async fn ids_of_others_are_made_to_fit() {
+async fn foreign_ids_are_converted() {
     let foreign = ModelRequest::new("m", called("functions.now:0", "{}"));
     let messages = sent(Dialect::Anthropic, &foreign).await.json()["messages"].clone();
     assert_eq!(messages[1]["content"][0]["id"], "functions_now_0");
     assert_eq!(messages[2]["content"][0]["tool_use_id"], "functions_now_0");
-    // A result and the user's next words are one message.
+    // A result and the following user text are one message.
     assert_eq!(messages[2]["content"][1], json!({"type": "text", "text": "and now?"}));
     assert_eq!(messages.as_array().map(Vec::len), Some(3));
     let made_up = ModelRequest::new("gemini-3-pro", called("haft_0_0", "{}"));
@@ -176,11 +178,12 @@ async fn ids_of_others_are_made_to_fit() {
 }
 
 #[tokio::test]
-async fn pictures_may_be_addresses() {
+async fn images_may_be_urls() {
     let url = "https://example.com/a.png";
     let image =
         Image { media_type: "image/png".to_owned(), detail: None, source: ImageSource::Url(url.to_owned()) };
-    let request = ModelRequest::new("m", vec![Turn::User { parts: vec![Part::Image(image)], name: None }]);
+    let request =
+        ModelRequest::new("m", vec![ModelTurn::User { parts: vec![ContentPart::Image(image)], name: None }]);
     let first = |body: Value, list: &str, parts: &str| body[list][0][parts][0].clone();
     let openai = first(sent(Dialect::OpenAi, &request).await.json(), "messages", "content");
     assert_eq!(openai, json!({"type": "image_url", "image_url": {"url": url}}));

@@ -1,4 +1,4 @@
-//! Models over loopback: servers that speak each dialect, and what comes of them.
+//! Models over loopback: servers for each dialect, and the resulting responses.
 #![allow(clippy::expect_used, clippy::disallowed_methods, reason = "tests fail by panicking")]
 
 mod failures;
@@ -11,6 +11,6 @@ mod strictness;
 mod support;
 
 #[test]
-fn every_message_is_there_in_both_languages() {
+fn every_message_exists_in_both_languages() {
     haft_core::message::check_templates(&haft_llm::all_templates()).expect("complete messages");
 }

@@ -1,8 +1,8 @@
-//! Requests that a provider refuses: what is left out of the next one, what is reported, and when it ends.
+//! Requests that a provider rejects: options dropped from the retry, reports, and the retry limit.
 
 use haft_core::{ErrorKind, ModelOptions};
-use haft_llm::{Asked, Dialect, Model, ModelRequest, Turn, dropped_before};
-use haft_testkit::{ModelReply, ModelServer, Seen, Upstream, json_reply, reply};
+use haft_llm::{Dialect, Model, ModelRequest, ModelStream, ModelTurn, dropped_before};
+use haft_testkit::{ModelReply, ModelServer, RecordedRequest, Upstream, http_response, json_reply};
 use serde_json::{Value, json};
 
 use crate::support::{limits, wire, wire_at};
@@ -11,7 +11,11 @@ fn request(model: &str, given: Value) -> ModelRequest {
     let Value::Object(fields) = given else { panic!("{given}") };
     let options = ModelOptions::read(fields).expect("good options");
     let response_format = options.response_format();
-    ModelRequest { response_format, options, ..ModelRequest::new(model, vec![Turn::user("Say it as JSON.")]) }
+    ModelRequest {
+        response_format,
+        options,
+        ..ModelRequest::new(model, vec![ModelTurn::user("Say it as JSON.")])
+    }
 }
 
 /// Options with a response format and an effort.
@@ -24,22 +28,23 @@ fn effort_and_format() -> Value {
     })
 }
 
-/// An error as Anthropic writes it.
+/// An error in Anthropic's format.
 fn refused_by_anthropic(message: &str) -> http::Response<Vec<u8>> {
     let error = json!({"type": "invalid_request_error", "message": message});
     json_reply(400, &json!({"type": "error", "error": error}))
 }
 
 #[tokio::test]
-async fn effort_that_a_model_refuses_is_dropped_and_the_response_format_stays() {
-    let server = Upstream::start(|seen: &Seen| match seen.json()["output_config"]["effort"].is_string() {
-        true => refused_by_anthropic("This model does not support the effort parameter."),
-        false => reply(200, &[], ""),
-    })
-    .await;
+async fn a_rejected_effort_is_dropped_and_the_response_format_stays() {
+    let server =
+        Upstream::start(|seen: &RecordedRequest| match seen.json()["output_config"]["effort"].is_string() {
+            true => refused_by_anthropic("This model does not support the effort parameter."),
+            false => http_response(200, &[], ""),
+        })
+        .await;
     let asked = request("claude-opus-4", effort_and_format());
     let answer = wire(Dialect::Anthropic, &server).ask(&asked, limits()).await;
-    let Asked { dropped, .. } = answer.unwrap_or_else(|error| panic!("{error}"));
+    let ModelStream { dropped, .. } = answer.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(dropped, ["reasoning_effort"]);
     let seen = server.seen();
     assert_eq!(seen.len(), 2);
@@ -47,18 +52,18 @@ async fn effort_that_a_model_refuses_is_dropped_and_the_response_format_stays() 
 }
 
 #[tokio::test]
-async fn refused_response_format_is_reported_and_not_sent_again() {
+async fn a_rejected_response_format_is_reported_and_not_sent_again() {
     let server = ModelServer::start(async |_| ModelReply::says("{}")).await;
-    let model = wire_at(haft_testkit::Dialect::Anthropic, &server);
+    let model = wire_at(haft_testkit::FakeDialect::Anthropic, &server);
     let mut asked = request("claude-3-haiku", effort_and_format());
     let answer = model.ask(&asked, limits()).await;
-    let Asked { dropped, .. } = answer.unwrap_or_else(|error| panic!("{error}"));
+    let ModelStream { dropped, .. } = answer.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(dropped, ["response_format"]);
     for name in &dropped {
         asked.leave_out(name);
     }
     let again = model.ask(&asked, limits()).await;
-    let Asked { dropped, .. } = again.unwrap_or_else(|error| panic!("{error}"));
+    let ModelStream { dropped, .. } = again.unwrap_or_else(|error| panic!("{error}"));
     assert!(dropped.is_empty(), "{dropped:?}");
     assert_eq!(server.refused().len(), 1, "{:?}", server.refused());
     let seen = server.seen().pop().expect("a request");
@@ -66,12 +71,13 @@ async fn refused_response_format_is_reported_and_not_sent_again() {
 }
 
 #[tokio::test]
-async fn error_after_a_refusal_names_what_a_retry_leaves_out() {
-    let server = Upstream::start(|seen: &Seen| match seen.json()["output_config"]["format"].is_object() {
-        true => refused_by_anthropic("output_config.format: Extra inputs are not permitted"),
-        false => reply(529, &[], ""),
-    })
-    .await;
+async fn an_error_after_a_refusal_lists_the_dropped_options() {
+    let server =
+        Upstream::start(|seen: &RecordedRequest| match seen.json()["output_config"]["format"].is_object() {
+            true => refused_by_anthropic("output_config.format: Extra inputs are not permitted"),
+            false => http_response(529, &[], ""),
+        })
+        .await;
     let asked = request("claude-opus-4", effort_and_format());
     let error = wire(Dialect::Anthropic, &server).ask(&asked, limits()).await.err().expect("an error");
     assert!(error.is_retryable(), "{error}");
@@ -80,8 +86,8 @@ async fn error_after_a_refusal_names_what_a_retry_leaves_out() {
 }
 
 #[tokio::test]
-async fn server_that_refuses_one_option_after_the_other_gets_few_requests() {
-    let server = Upstream::start(|seen: &Seen| {
+async fn repeated_refusals_are_limited() {
+    let server = Upstream::start(|seen: &RecordedRequest| {
         let body = seen.json();
         let name = body.as_object().expect("an object").keys().find(|name| name.starts_with("own_"));
         json_reply(

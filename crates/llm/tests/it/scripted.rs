@@ -1,6 +1,6 @@
-//! A script in place of a model: the answer of each turn, and nothing beyond the last.
+//! A script instead of a model: one response for each turn, and an error after the last.
 
-use haft_llm::{EndReason, ModelRequest, Scripted, Turn};
+use haft_llm::{EndReason, ModelRequest, ModelTurn, Scripted};
 
 use crate::support::ask;
 
@@ -14,9 +14,9 @@ const SCRIPT: &str = r#"[
 ]"#;
 
 #[tokio::test]
-async fn each_turn_of_a_conversation_has_its_answer() {
+async fn each_turn_has_its_response() {
     let model = Scripted::read(SCRIPT).expect("a script");
-    let mut request = ModelRequest::new("any", vec![Turn::user("the weather?")]);
+    let mut request = ModelRequest::new("any", vec![ModelTurn::user("the weather?")]);
     let first = ask(&model, &request).await.expect("an answer");
     let calls: Vec<(&str, &str)> =
         first.calls.iter().map(|call| (call.id.as_str(), call.arguments.as_str())).collect();
@@ -29,11 +29,11 @@ async fn each_turn_of_a_conversation_has_its_answer() {
     assert_eq!(second.usage.map(|usage| (usage.input, usage.output)), Some((7, 5)));
     request.turns.push(second.into_turn());
     let error = ask(&model, &request).await.expect_err("the end");
-    assert_eq!(error.message().to_string(), "The script has 2 answers and is at its end");
+    assert_eq!(error.message().to_string(), "The script has 2 responses and is exhausted");
 }
 
 #[test]
-fn what_is_no_script_is_refused() {
+fn an_invalid_script_is_rejected() {
     for script in ["", "{}", "[1]", r#"[{"txt": "x"}]"#, r#"[{"toolCalls": [{"arguments": {}}]}]"#] {
         let error = Scripted::read(script).expect_err(script);
         assert_eq!(error.message().id(), "llm.script.bad", "{script}");

@@ -1,11 +1,11 @@
-//! What comes back: answers in pieces, as they come, over connections that serve again.
+//! Streamed responses: deltas arrive immediately, and connections are reused.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use haft_llm::{Delta, Dialect, Model, ModelRequest, Turn, Window};
-use haft_testkit::{Upstream, reply};
+use haft_llm::{ContextWindow, Delta, Dialect, Model, ModelRequest, ModelTurn};
+use haft_testkit::{Upstream, http_response};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -31,7 +31,8 @@ async fn read_request(stream: &mut TcpStream) {
     stream.read_exact(&mut rest).await.expect("a body");
 }
 
-/// A server that sends its answer in pieces, each as soon as it is let, and then ends it or not.
+/// A server that sends its response in pieces, each with a permit of the gate, and then ends it properly or
+/// not.
 async fn in_pieces(pieces: Vec<String>, gate: Arc<Semaphore>, is_whole: bool) -> Upstream {
     Upstream::raw(move |mut stream| {
         let (pieces, gate) = (pieces.clone(), gate.clone());
@@ -53,7 +54,7 @@ async fn in_pieces(pieces: Vec<String>, gate: Arc<Semaphore>, is_whole: bool) ->
     .await
 }
 
-/// A transcript with its events apart.
+/// The separate events of a transcript.
 fn events(dialect: Dialect) -> Vec<String> {
     let blank = match dialect {
         Dialect::OpenAi | Dialect::Anthropic => "\n\n",
@@ -64,7 +65,7 @@ fn events(dialect: Dialect) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn text_is_given_while_the_rest_is_still_to_come() {
+async fn text_is_returned_before_the_response_is_complete() {
     for dialect in DIALECTS {
         let gate = Arc::new(Semaphore::new(0));
         let events = events(dialect);
@@ -94,7 +95,7 @@ async fn text_is_given_while_the_rest_is_still_to_come() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_off_gives_what_there_was_and_then_an_error() {
+async fn an_interrupted_stream_returns_its_deltas_and_then_an_error() {
     for dialect in DIALECTS {
         let mut events = events(dialect);
         let upto = events.iter().position(|event| event.contains("Ich schaue ")).expect("text");
@@ -124,13 +125,13 @@ async fn a_stream_that_breaks_off_gives_what_there_was_and_then_an_error() {
 }
 
 #[tokio::test]
-async fn a_connection_serves_again_after_an_answer() {
+async fn a_connection_is_reused_after_a_response() {
     for dialect in DIALECTS {
-        let server = Upstream::start(move |_| reply(200, &[], transcript(dialect))).await;
+        let server = Upstream::start(move |_| http_response(200, &[], transcript(dialect))).await;
         let model = wire(dialect, &server);
         for _ in 0..3 {
             ask(&model, &conversation()).await.expect("an answer");
-            // A connection is put back a moment after its last byte, and nothing tells when.
+            // A connection returns to the pool shortly after its last byte, without a notification.
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         assert_eq!(server.connections(), 1, "{dialect:?}");
@@ -138,11 +139,11 @@ async fn a_connection_serves_again_after_an_answer() {
 }
 
 #[tokio::test]
-async fn tools_that_cannot_be_offered_are_named() {
+async fn tools_that_cannot_be_offered_are_reported() {
     let mut request = conversation();
     Arc::make_mut(&mut request.tools[0]).parameters = json!({"type": "string"}).into();
     for dialect in DIALECTS {
-        let server = Upstream::start(move |_| reply(200, &[], transcript(dialect))).await;
+        let server = Upstream::start(move |_| http_response(200, &[], transcript(dialect))).await;
         let asked = wire(dialect, &server).ask(&request, limits()).await.expect("an answer");
         let left_out: Vec<(&str, &str)> =
             asked.left_out.iter().map(|tool| (tool.name.as_str(), tool.why.id())).collect();
@@ -155,11 +156,11 @@ async fn tools_that_cannot_be_offered_are_named() {
     }
 }
 
-/// The conversation with its calls and their results left out.
+/// The conversation without its calls and results.
 fn without_calls(mut request: ModelRequest) -> ModelRequest {
-    request.turns.retain(|turn| !matches!(turn, Turn::ToolResults { .. }));
+    request.turns.retain(|turn| !matches!(turn, ModelTurn::ToolResults { .. }));
     for turn in &mut request.turns {
-        if let Turn::Assistant { calls, .. } = turn {
+        if let ModelTurn::Assistant { calls, .. } = turn {
             calls.clear();
         }
     }
@@ -167,13 +168,13 @@ fn without_calls(mut request: ModelRequest) -> ModelRequest {
 }
 
 #[tokio::test]
-async fn a_call_in_a_text_is_one_only_of_a_model_without_native_calls() {
+async fn calls_in_the_text_count_only_for_models_without_native_calls() {
     let text = "```json\n{\"name\": \"now\", \"arguments\": {\"zone\": \"UTC\"}}\n```";
     let line =
         json!({"message": {"role": "assistant", "content": text}, "done": true, "done_reason": "stop"});
-    let server = Upstream::start(move |_| reply(200, &[], line.to_string())).await;
+    let server = Upstream::start(move |_| http_response(200, &[], line.to_string())).await;
     let is_from_text = |request: &ModelRequest| ModelRequest { text_tool_calls: true, ..request.clone() };
-    // A conversation with native calls, and one whose model is not known to lack them.
+    // A conversation with native calls, and one whose model is not marked as lacking them.
     for request in [conversation(), is_from_text(&conversation()), without_calls(conversation())] {
         let answer = ask(&wire(Dialect::Ollama, &server), &request).await.expect("an answer");
         assert_eq!((answer.text.as_str(), answer.calls.len()), (text, 0), "{:?}", request.turns);
@@ -187,7 +188,7 @@ async fn a_call_in_a_text_is_one_only_of_a_model_without_native_calls() {
     );
     assert!(answer.calls[0].id.starts_with("haft_"));
     assert_eq!((answer.text.as_str(), answer.end), ("", haft_llm::EndReason::ToolCalls));
-    let plain = ModelRequest::new("m", vec![Turn::user("hello")]);
+    let plain = ModelRequest::new("m", vec![ModelTurn::user("hello")]);
     let answer = ask(&wire(Dialect::Ollama, &server), &is_from_text(&plain)).await.expect("an answer");
     assert_eq!(answer.text, text, "nothing was offered");
 }
@@ -216,10 +217,10 @@ async fn the_models_of_a_provider_are_listed() {
 }
 
 #[tokio::test]
-async fn an_ollama_tells_how_much_a_model_reads() {
+async fn ollama_reports_the_context_window() {
     let shown =
         |info: serde_json::Value, parameters: &str| json!({"model_info": info, "parameters": parameters});
-    let window = |most, set| Some(Window { most, set });
+    let window = |most, set| Some(ContextWindow { most, set });
     for (document, expected) in [
         (
             shown(
@@ -243,5 +244,5 @@ async fn an_ollama_tells_how_much_a_model_reads() {
     for dialect in [Dialect::OpenAi, Dialect::Anthropic, Dialect::Gemini] {
         assert_eq!(wire(dialect, &server).window("m", limits()).await.expect("nothing"), None, "{dialect:?}");
     }
-    assert_eq!(server.seen().len(), 1, "nobody else is asked");
+    assert_eq!(server.seen().len(), 1, "other dialects send no request");
 }

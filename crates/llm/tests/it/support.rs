@@ -1,11 +1,11 @@
-//! What the tests share: a provider at a server, a conversation, and an answer read to its end.
+//! Shared helpers: a provider, a conversation, and reading complete responses.
 
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use haft_core::CallError;
 use haft_egress::{Egress, Limits};
-use haft_llm::{Asked, Dialect, Gathered, Model, ModelAnswer, ModelRequest, Reach, Wire};
+use haft_llm::{Dialect, Model, ModelRequest, ModelResponse, ModelStream, Reach, ResponseBuilder, Wire};
 use haft_testkit::{ModelServer, Upstream};
 use tokio::time::Instant;
 
@@ -18,23 +18,23 @@ pub(crate) fn limits() -> Limits {
     Limits { deadline: Some(Instant::now() + Duration::from_secs(10)), bytes: 1 << 20 }
 }
 
-/// A provider of the operator's, with a key.
+/// A provider of the operator, with a key.
 pub(crate) fn wire(dialect: Dialect, server: &Upstream) -> Wire {
-    at(dialect, &server.url(""))
+    wire_to(dialect, &server.url(""))
 }
 
-/// The same at a server that knows the rules of the dialect.
-pub(crate) fn wire_at(dialect: haft_testkit::Dialect, server: &ModelServer) -> Wire {
+/// The provider at a server that enforces the rules of the dialect.
+pub(crate) fn wire_at(dialect: haft_testkit::FakeDialect, server: &ModelServer) -> Wire {
     let spoken = match dialect {
-        haft_testkit::Dialect::Openai => Dialect::OpenAi,
-        haft_testkit::Dialect::Anthropic => Dialect::Anthropic,
-        haft_testkit::Dialect::Gemini => Dialect::Gemini,
-        haft_testkit::Dialect::Ollama => Dialect::Ollama,
+        haft_testkit::FakeDialect::Openai => Dialect::OpenAi,
+        haft_testkit::FakeDialect::Anthropic => Dialect::Anthropic,
+        haft_testkit::FakeDialect::Gemini => Dialect::Gemini,
+        haft_testkit::FakeDialect::Ollama => Dialect::Ollama,
     };
-    at(spoken, &server.base(dialect))
+    wire_to(spoken, &server.base(dialect))
 }
 
-fn at(dialect: Dialect, base: &str) -> Wire {
+fn wire_to(dialect: Dialect, base: &str) -> Wire {
     Wire {
         name: "the provider".to_owned(),
         dialect,
@@ -45,12 +45,12 @@ fn at(dialect: Dialect, base: &str) -> Wire {
     }
 }
 
-/// A conversation with a picture, two calls and their results.
+/// A conversation with an image, two calls and their results.
 pub(crate) fn conversation() -> ModelRequest {
     serde_json::from_str(include_str!("../golden/conversation.json")).expect("a request")
 }
 
-/// What a server of a dialect sends for two calls.
+/// The response of a server of a dialect with two calls.
 pub(crate) fn transcript(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::OpenAi => include_str!("../golden/openai.stream"),
@@ -60,14 +60,17 @@ pub(crate) fn transcript(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Asks, and reads to the end.
-pub(crate) async fn ask(model: &dyn Model, request: &ModelRequest) -> Result<ModelAnswer, CallError> {
+/// Sends a request and reads the whole response.
+pub(crate) async fn ask(model: &dyn Model, request: &ModelRequest) -> Result<ModelResponse, CallError> {
     gather(request, model.ask(request, limits()).await?).await
 }
 
-/// The rest of an answer that has begun.
-pub(crate) async fn gather(request: &ModelRequest, mut asked: Asked) -> Result<ModelAnswer, CallError> {
-    let mut gathered = Gathered::of(request);
+/// Reads the rest of a started response.
+pub(crate) async fn gather(
+    request: &ModelRequest,
+    mut asked: ModelStream,
+) -> Result<ModelResponse, CallError> {
+    let mut gathered = ResponseBuilder::of(request);
     while let Some(delta) = asked.deltas.next().await {
         gathered.add(&delta?);
     }

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use haft_core::{CallError, ErrorKind, Message};
-use haft_engine::Foreseen;
+use haft_engine::PreflightedCall;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ haft_core::templates! {
         "{tool} was not approved: {note}",
         "{tool} 未获批准：{note}";
     EXPIRED = "task.expired",
-        "nobody approved {tool} within {seconds} seconds",
+        "{tool} was not approved within {seconds} seconds",
         "{tool} 在 {seconds} 秒内无人批准";
 }
 
@@ -33,13 +33,15 @@ impl CallProgram {
         &self,
         context: &mut RunContext,
         call: &CallRun,
-        foreseen: &Foreseen,
+        foreseen: &PreflightedCall,
         is_edit_refused: bool,
     ) -> Result<Option<Value>, Halt> {
         let spec = &foreseen.tool.spec;
         let caller = call.caller(context.run());
-        let shown =
-            self.tools.shown(&caller, &call.tool, call.binding().as_ref(), &foreseen.arguments).await?;
+        let shown = self
+            .tools
+            .redact_arguments(&caller, &call.tool, call.binding().as_ref(), &foreseen.arguments)
+            .await?;
         let wait = Wait {
             key: key(foreseen.tool.version),
             for_what: APPROVAL.to_owned(),
@@ -50,7 +52,7 @@ impl CallProgram {
                 "approvedVersion": approved_version(context),
                 "isEditRefused": is_edit_refused,
                 "effect": foreseen.effect,
-                "arguments": shown.to_people,
+                "arguments": shown.for_people,
                 "because": call.because.as_ref().or(foreseen.because.as_ref()),
             })),
             at_most: Some(Duration::from_secs(call.patience)),
@@ -75,7 +77,7 @@ impl CallProgram {
         }
         let original = CallRun { arguments, ..edited.clone() };
         let caller = original.caller(context.run());
-        let foreseen = match self.tools.foresee(&caller, original.request()).await {
+        let foreseen = match self.tools.preflight(&caller, original.request()).await {
             Ok(foreseen) => foreseen,
             Err(error) if error.kind() == ErrorKind::Unavailable => return Err(Halt::GivenBack),
             Err(_) => return Ok(()),

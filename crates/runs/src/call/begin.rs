@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_core::call::Freshness;
 use haft_core::{CallId, Caller, RunId};
-use haft_engine::{CallRequest, Foreseen};
+use haft_engine::{CallRequest, PreflightedCall};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -36,7 +36,7 @@ impl Begin {
         self,
         caller: &Caller,
         request: &CallRequest,
-        foreseen: &Foreseen,
+        foreseen: &PreflightedCall,
         shown: Option<Value>,
     ) -> NewRun {
         let (spec, options) = (&foreseen.tool.spec, &request.options);

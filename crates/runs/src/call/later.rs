@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::{CallbackBody, Caller, ErrorKind, Later, Parked, Resumed};
-use haft_engine::{CallRequest, Leg};
+use haft_core::{CallbackBody, Caller, DeferredCall, ErrorKind, PendingResult, ResumedCall};
+use haft_engine::{CallRequest, DeferrableOutcome};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 /// A parked call between two looks.
 #[derive(Serialize, Deserialize)]
 struct Known {
-    parked: Parked,
+    parked: DeferredCall,
     /// So many looks in a row failed.
     #[serde(default)]
     misses: u32,
@@ -88,24 +88,24 @@ fn known_of(context: &RunContext) -> Option<Known> {
 /// one by the name of its run, so that whoever leaves it again leaves the same.
 pub(super) fn resuming(context: &RunContext, call: &CallRun) -> CallRequest {
     let of_run = || {
-        let later = Later { state: Value::Null, after: None, progress: None };
+        let later = PendingResult { state: Value::Null, after: None, progress: None };
         let attempts = u32::from(context.known(super::program::CALL).is_some());
-        Parked { id: end_log_id(context.run().id, call.user_retries), attempts, later }
+        DeferredCall { id: end_log_id(context.run().id, call.user_retries), attempts, later }
     };
     let mut request = call.request();
     let parked = known_of(context).map_or_else(of_run, |known| known.parked);
-    request.options.resumed = Some(Arc::new(Resumed { parked, came: None }));
+    request.options.resumed = Some(Arc::new(ResumedCall { parked, came: None }));
     request
 }
 
 /// A parked call, as the step keeps it that made it.
-pub(super) fn kept(parked: &Parked) -> Value {
+pub(super) fn kept(parked: &DeferredCall) -> Value {
     json!({"parked": parked})
 }
 
 /// The parked call that a step kept, where that is what it gave.
-pub(super) fn parked(output: &Value) -> Option<Parked> {
-    output.get("parked").and_then(|parked| Parked::deserialize(parked).ok())
+pub(super) fn parked(output: &Value) -> Option<DeferredCall> {
+    output.get("parked").and_then(|parked| DeferredCall::deserialize(parked).ok())
 }
 
 impl CallProgram {
@@ -128,7 +128,7 @@ impl CallProgram {
         context: &mut RunContext,
         call: &CallRun,
         caller: &Caller,
-        parked: Parked,
+        parked: DeferredCall,
     ) -> Result<Ended, Halt> {
         let known = match known_of(context) {
             Some(known) => known,
@@ -150,33 +150,35 @@ impl CallProgram {
         };
         let mut request = call.request();
         let is_brought = came.is_some();
-        let resumed = Arc::new(Resumed { parked: known.parked.clone(), came });
+        let resumed = Arc::new(ResumedCall { parked: known.parked.clone(), came });
         request.options.resumed = Some(resumed.clone());
         // The upstream may echo it, and it is masked in the result.
         request.options.callback_url = self.callback_url(context);
         let (cancel, reporter) = (context.cancellation().clone(), context.reporter());
         match self.fly(caller, request, cancel, reporter).await? {
-            Leg::Landed(result) if result.is_success() => {
+            DeferrableOutcome::Completed(result) if result.is_success() => {
                 let output = shown(&result, caller.locale);
                 Ok(Ended { status: RunStatus::Succeeded, output, is_dead_letter: false })
             }
-            Leg::Landed(result) => Ok(call.ended(&result)),
+            DeferrableOutcome::Completed(result) => Ok(call.ended(&result)),
             // Told to stop: by whoever wants it to end, who is answered by what is known of it; or for now.
-            Leg::Missed(error) if error.kind() == ErrorKind::Cancelled => Err(Halt::GivenBack),
-            Leg::Missed(error) if known.misses < MOST_MISSES => {
+            DeferrableOutcome::RetryLater(error) if error.kind() == ErrorKind::Cancelled => {
+                Err(Halt::GivenBack)
+            }
+            DeferrableOutcome::RetryLater(error) if known.misses < MOST_MISSES => {
                 let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(known.misses));
-                let pause = pause.max(error.pause_asked_for().unwrap_or_default()).min(LONGEST_PAUSE);
+                let pause = pause.max(error.requested_pause().unwrap_or_default()).min(LONGEST_PAUSE);
                 // What somebody brought stays, and is looked at again.
                 let wait = if is_brought || wait.key == POLL { poll(pause) } else { wait };
                 look_after(context, Known { misses: known.misses + 1, ..known }, wait)
             }
-            Leg::Missed(error) => {
+            DeferrableOutcome::RetryLater(error) => {
                 let mut request = call.request();
                 request.options.resumed = Some(resumed);
-                let result = self.tools.settle(caller, request, error).await?;
+                let result = self.tools.record_without_running(caller, request, error).await?;
                 Ok(call.ended(&result))
             }
-            Leg::Parked(parked) => {
+            DeferrableOutcome::Deferred(parked) => {
                 if let Some(progress) = &parked.later.progress {
                     context.reporter().say(progress).await;
                 }
@@ -196,8 +198,8 @@ impl CallProgram {
         if context.wait(called_back(attempt_of(context), None)).await? == Answer::Expired {
             return Err(Halt::Unknown { step: super::program::CALL.to_owned() });
         }
-        let later = Later { state: Value::Null, after: None, progress: None };
-        let parked = Parked { id: Self::log_id(context, call), attempts: 1, later };
+        let later = PendingResult { state: Value::Null, after: None, progress: None };
+        let parked = DeferredCall { id: Self::log_id(context, call), attempts: 1, later };
         self.go_on(context, call, caller, parked).await
     }
 }

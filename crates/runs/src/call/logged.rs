@@ -21,7 +21,7 @@ use crate::context::RunContext;
 
 haft_core::templates! {
     NOT_WHOLE = "task.resultNotWhole",
-        "{tool} succeeded, but the server stopped before it stored the result, and the call log does not hold all of it. Open call {call} in the call log for what it holds",
+        "{tool} succeeded, but the server stopped before it stored the result, and the call log does not contain the complete result. Open call {call} in the call log to see the stored part.",
         "{tool} 已成功，但服务在保存结果之前终止，而调用日志中没有完整结果；可在调用日志中查看调用 {call}";
 }
 

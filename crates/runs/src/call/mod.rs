@@ -161,7 +161,7 @@ impl CallRun {
             retries: self.retries,
             retry_delay: self.retry_delay.map(Duration::from_millis),
             validation: Validation::Strict,
-            freshness: if self.fresh { Freshness::Fresh } else { Freshness::Kept },
+            freshness: if self.fresh { Freshness::Fresh } else { Freshness::Cached },
             call_id: Some(self.call_id.clone()),
             agent: self.agent,
             conversation: self.conversation,

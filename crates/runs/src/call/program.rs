@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use haft_core::call::{CallInfo, Consent, ProgressSink};
 use haft_core::{
-    BoxFuture, CallError, CallId, Caller, Effect, ErrorKind, Locale, Message, Progress, Reply,
+    BoxFuture, CallError, CallId, Caller, Effect, ErrorKind, Locale, Message, Progress, ResultDelivery,
     ToolExecutionResult,
 };
-use haft_engine::{CallRequest, Leg, ToolService};
+use haft_engine::{CallRequest, DeferrableOutcome, ToolService};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -25,19 +25,19 @@ use crate::run::{Ended, RunStatus, Wait};
 
 haft_core::templates! {
     LOST = "task.lost",
-        "{tool} was sent, and then the process that sent it ended; whether it took effect is not known. It is not sent again by itself: look at the other side, then resolve or retry the task",
+        "{tool} was sent, then its process crashed. Whether it took effect is unknown, so it is not sent again automatically. Check the target system, then resolve or retry the task.",
         "{tool} 已发送，但发送它的进程随后终止；是否生效未知。系统不会自动重发：请先到对方系统核实，再确认或重试该任务";
     DEAD = "task.dead",
-        "each of the {deaths} processes that carried out {tool} ended in the middle of it",
+        "All {deaths} processes that executed {tool} crashed.",
         "执行 {tool} 的 {deaths} 个进程均中途终止";
     CANCELLED = "task.cancelled",
-        "the task was cancelled",
+        "The task was cancelled.",
         "任务已取消";
     CANCELLED_LATE = "task.cancelledLate",
-        "the task was cancelled after {tool} was sent; whether it took effect is not known",
+        "The task was cancelled after {tool} was sent. Whether it took effect is unknown.",
         "任务在 {tool} 发送后被取消；是否生效未知";
     NO_ACCESS_LATE = "task.noAccessLate",
-        "The user who started the task may no longer call tools in this space, and {tool} was already sent; whether it took effect is not known",
+        "The user who started the task may no longer call tools in this space, and {tool} was already sent. Whether it took effect is unknown.",
         "任务发起者已无权在此空间调用工具，而 {tool} 已发送；是否生效未知";
 }
 
@@ -100,7 +100,7 @@ impl CallProgram {
             return self.refuse(context, &call, &caller, error).await;
         }
         call.pinned = call.pinned.or(approved);
-        let foreseen = self.tools.foresee(&caller, call.request()).await;
+        let foreseen = self.tools.preflight(&caller, call.request()).await;
         if foreseen.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable) {
             return Err(Halt::GivenBack);
         }
@@ -122,12 +122,12 @@ impl CallProgram {
         // Making a call that cannot be let in any more says why; should it be let in after all, nobody knows more
         // of it than that it may have any effect.
         let effect = foreseen.as_ref().map_or(Effect::Write, |foreseen| foreseen.effect);
-        let reply = foreseen.as_ref().map_or(Reply::Now, |foreseen| foreseen.reply);
+        let reply = foreseen.as_ref().map_or(ResultDelivery::Now, |foreseen| foreseen.reply);
         let mut request = call.request();
         request.options.consent = consent;
         request.options.log_id = Some(Self::log_id(context, &call));
         let mut waits = Vec::new();
-        if let Reply::CalledBack { within } = reply {
+        if let ResultDelivery::Callback { within } = reply {
             later::expect_callback(context, within);
             let url = self.callback_url(context).ok_or(Halt::GivenBack)?;
             request.options.callback_url = Some(url);
@@ -137,11 +137,13 @@ impl CallProgram {
         let mut failed = None;
         let made = context.step_with(CALL, effect, waits, || async {
             let (result, halt) = match self.fly(&caller, request, cancel, reporter).await {
-                Ok(Leg::Landed(result)) if result.is_success() => return Ok(shown(&result, caller.locale)),
-                Ok(Leg::Parked(parked)) => return Ok(later::kept(&parked)),
-                Ok(Leg::Landed(result)) => (result, Halt::Undone),
+                Ok(DeferrableOutcome::Completed(result)) if result.is_success() => {
+                    return Ok(shown(&result, caller.locale));
+                }
+                Ok(DeferrableOutcome::Deferred(parked)) => return Ok(later::kept(&parked)),
+                Ok(DeferrableOutcome::Completed(result)) => (result, Halt::Undone),
                 // It may have been taken on.
-                Ok(Leg::Missed(error)) => {
+                Ok(DeferrableOutcome::RetryLater(error)) => {
                     let result = failure(call.call_id.clone(), &call.name, error);
                     (result, Halt::Unknown { step: CALL.to_owned() })
                 }
@@ -162,7 +164,7 @@ impl CallProgram {
             },
             (Err(Halt::Undone), Some(result)) => self.undone(context, &call, effect, &result),
             // Whoever was to call back tells what became of it.
-            (Err(Halt::Unknown { .. }), _) if matches!(reply, Reply::CalledBack { .. }) => {
+            (Err(Halt::Unknown { .. }), _) if matches!(reply, ResultDelivery::Callback { .. }) => {
                 self.hear(context, &call, &caller).await
             }
             (Err(halt), _) => Err(halt),
@@ -176,12 +178,12 @@ impl CallProgram {
         mut request: CallRequest,
         cancel: CancellationToken,
         reporter: Reporter,
-    ) -> Result<Leg, CallError> {
+    ) -> Result<DeferrableOutcome, CallError> {
         let (progress, told) = watch::channel(None);
         request.options.cancel = Some(cancel);
         request.options.progress = Some(Arc::new(Told(progress)));
         tokio::select! {
-            made = self.tools.leg(caller, request) => made,
+            made = self.tools.call_or_defer(caller, request) => made,
             () = reporter.report(told) => Err(CallError::text(ErrorKind::Internal, "reporting ended")),
         }
     }
@@ -225,7 +227,7 @@ impl CallProgram {
             return Ok(call.ended(result));
         }
         let doubled = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(rounds));
-        let pause = doubled.max(error.pause_asked_for().unwrap_or_default()).min(LONGEST_PAUSE);
+        let pause = doubled.max(error.requested_pause().unwrap_or_default()).min(LONGEST_PAUSE);
         context.undo(CALL);
         context.undo(CALLBACK);
         Err(Halt::Waiting(vec![Wait {
@@ -246,7 +248,7 @@ impl CallProgram {
     ) -> Result<Ended, Halt> {
         let mut request = call.request();
         request.options.log_id = Some(end_log_id(context.run().id, call.user_retries));
-        let result = self.tools.settle(caller, request, error).await?;
+        let result = self.tools.record_without_running(caller, request, error).await?;
         Ok(call.ended(&result))
     }
 
@@ -274,7 +276,7 @@ impl CallProgram {
             GaveUp::Failed(error) => error,
         };
         let request = later::resuming(context, &call);
-        let result = self.tools.settle(&call.caller(run), request, error).await?;
+        let result = self.tools.record_without_running(&call.caller(run), request, error).await?;
         Ok(call.ended(&result))
     }
 }
@@ -291,7 +293,7 @@ impl Program for CallProgram {
     fn gave_up<'a>(&'a self, context: &'a RunContext, why: GaveUp) -> BoxFuture<'a, Ended> {
         Box::pin(async move {
             self.settled(context, why).await.unwrap_or_else(|error| {
-                tracing::error!(run.id = %context.run().id, %error, "The record of a call that was given up could not be left");
+                tracing::error!(run.id = %context.run().id, %error, "The call log entry of a failed run could not be written");
                 let output = json!({"success": false, "error": error.to_json(Locale::En)});
                 Ended { status: RunStatus::Failed, output, is_dead_letter: true }
             })

@@ -38,7 +38,8 @@ impl CallRun {
             return Ok(None);
         }
         self.pinned = self.pinned.or(approved);
-        let Some(bearing) = tools.bearing(caller, &self.tool, self.binding().as_ref()).await? else {
+        let Some(bearing) = tools.call_requirements(caller, &self.tool, self.binding().as_ref()).await?
+        else {
             return Ok(None);
         };
         if bearing.acts_for_caller {

@@ -9,7 +9,7 @@ use haft_core::{
     Arguments, BoxFuture, CallContext, CallError, CallId, ConfigError, Effect, ErrorKind, Kind, Prepared,
     RunId, SpaceId, ToolId, ToolOutput, ToolVersion,
 };
-use haft_engine::{CallRecord, CallSink, Loaded, SinkError, SourceState, Tool, ToolService, ToolSource};
+use haft_engine::{CallRecord, CallSink, LoadedTools, SinkError, SourceState, Tool, ToolService, ToolSource};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -280,9 +280,9 @@ impl ToolSource for TwoVersions {
         _: SpaceId,
         _: &'a HashMap<ToolId, u64>,
         last: Option<SourceState>,
-    ) -> BoxFuture<'a, Result<Option<Loaded>, CallError>> {
+    ) -> BoxFuture<'a, Result<Option<LoadedTools>, CallError>> {
         let current = &self.0[1];
-        let loaded = || Loaded {
+        let loaded = || LoadedTools {
             changed: vec![current.clone()],
             all: [current.id.clone()].into(),
             state: SourceState::default(),

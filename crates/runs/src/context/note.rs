@@ -263,7 +263,7 @@ impl RunContext {
                 Ok(true) => return Ok(()),
                 Ok(false) => return Err(Halt::Lost),
                 Err(error) if error.kind() == ErrorKind::Unavailable => {
-                    tracing::warn!(run.id = %self.run.id, %error, "The journal of a run could not be written; trying again");
+                    tracing::warn!(run.id = %self.run.id, %error, "The journal of a run could not be written; retrying");
                 }
                 Err(error) => return Err(Halt::Failed(error)),
             }

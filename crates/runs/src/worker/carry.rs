@@ -21,7 +21,7 @@ use crate::run::{Ended, Held, Lease, RunStatus, Step, StepState};
 
 haft_core::templates! {
     PANICKED = "runs.panicked",
-        "The server failed unexpectedly each time it worked on this, so it is not tried again. The server's log has the reason",
+        "The server failed unexpectedly each time it worked on this, so it is not retried. See the server's log for the reason.",
         "服务每次处理时都意外失败，因此不再重试；原因见服务日志";
 }
 
@@ -97,8 +97,8 @@ impl Inner {
             over.cancel();
             match ended {
                 Ok(()) => {}
-                Err(Halt::Lost) => tracing::info!(run.id = %id, "Another worker carries the run on"),
-                Err(halt) => tracing::error!(run.id = %id, ?halt, "A run could not be carried on"),
+                Err(Halt::Lost) => tracing::info!(run.id = %id, "Another worker executes the run"),
+                Err(halt) => tracing::error!(run.id = %id, ?halt, "A run could not be executed"),
             }
             let _ = inner.ended.send(id);
             drop(permit);
@@ -144,7 +144,7 @@ impl Inner {
 
     /// Ends a run without its program.
     async fn finish_after_panic(&self, lease: Lease, end: Ended) -> Result<(), Halt> {
-        tracing::error!(run.id = %lease.run, status = end.status.as_str(), "The worker panicked while it gave a run up; the run ends");
+        tracing::error!(run.id = %lease.run, status = end.status.as_str(), "The worker panicked while it ended a failed run; the run ends");
         self.journal.finish(lease, Arc::default(), end).await.map(drop).map_err(Halt::Failed)
     }
 
@@ -164,7 +164,7 @@ impl Inner {
         let Some(program) = self.programs.get(&context.run().program).cloned() else {
             // A newer process may know it.
             let run = context.run();
-            tracing::warn!(run.id = %run.id, program = run.program, "No such program is known here");
+            tracing::warn!(run.id = %run.id, program = run.program, "This process does not know the program of a run");
             if let Some(unwritten) = context.give_back() {
                 unwritten.lost();
                 return Ok(());
@@ -179,7 +179,7 @@ impl Inner {
             let refused = unwritten.refused.take();
             if unwritten.is_new() {
                 let error = refused.unwrap_or_else(away);
-                tracing::warn!(run.id = %context.run().id, %error, "A run that could not be kept is given up");
+                tracing::warn!(run.id = %context.run().id, %error, "A run that could not be persisted is released");
                 // It is nowhere, and whoever follows it learns that it is over.
                 program.gave_up(&context, GaveUp::Failed(error.clone())).await;
                 program.let_go(context.run().id);
@@ -235,7 +235,7 @@ impl Inner {
         let outcome = tokio::select! {
             outcome = run_program(program, context) => outcome,
             () = lost.cancelled() => return context.release().await,
-            () = given_up => Err(Halt::Failed(CallError::text(ErrorKind::Cancelled, "it did not stop when told to"))),
+            () = given_up => Err(Halt::Failed(CallError::text(ErrorKind::Cancelled, "it did not stop when it was cancelled"))),
         };
         match outcome {
             Ok(ended) => {

@@ -58,9 +58,9 @@ impl Values {
         if !is_logged && question.metric != Metric::CircuitOpen {
             return self.of_tasks(app, question).await;
         }
-        let measured = timeout(PATIENCE, measure(app, question))
-            .await
-            .unwrap_or_else(|_| Err(CallError::text(ErrorKind::Unavailable, "the database does not answer")));
+        let measured = timeout(PATIENCE, measure(app, question)).await.unwrap_or_else(|_| {
+            Err(CallError::text(ErrorKind::Unavailable, "the database does not respond"))
+        });
         measured
             .inspect_err(|error| {
                 let metric = question.metric.as_str();

@@ -8,7 +8,7 @@ mod webhook;
 
 use std::time::Duration;
 
-use haft_core::alert::{Alert, Step};
+use haft_core::alert::{Alert, AlertTransition};
 use haft_core::{CallError, ErrorKind};
 use haft_engine::now;
 use jiff::SignedDuration;
@@ -38,7 +38,7 @@ pub(crate) async fn watch(app: App, stop: CancellationToken) {
             () = stop.cancelled() => break,
         }
         if let Err(error) = watch.turn(&stop).await {
-            tracing::warn!(%error, "Alerts cannot be watched over; trying again");
+            tracing::warn!(%error, "Alerts cannot be evaluated; retrying");
         }
     }
     watch.messages.finish().await;
@@ -54,7 +54,7 @@ struct Watch {
 impl Watch {
     /// Looks at every alert once. One that cannot be looked at does not keep the others from it.
     async fn turn(&mut self, stop: &CancellationToken) -> Result<(), CallError> {
-        let alerts = self.app.store.every_alert().await?;
+        let alerts = self.app.store.list_all_alerts().await?;
         let mut values = Values::default();
         for alert in alerts {
             if stop.is_cancelled() {
@@ -65,7 +65,7 @@ impl Watch {
                 // Whatever else there is could not be stored either.
                 Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
                 Err(error) => {
-                    tracing::warn!(%error, alert.id = %alert.id, "An alert cannot be watched over");
+                    tracing::warn!(%error, alert.id = %alert.id, "An alert cannot be evaluated");
                 }
             }
         }
@@ -83,9 +83,9 @@ impl Watch {
         let stepped = self.app.store.step_alert(alert.space_id, alert, step, value, now).await?;
         let Some(alert) = stepped else { return Ok(()) };
         let became = match step {
-            Step::Fire => "fires",
-            Step::Resolve => "is resolved",
-            Step::Rise | Step::Hold | Step::Fall => return Ok(()),
+            AlertTransition::Fire => "fires",
+            AlertTransition::Resolve => "is resolved",
+            AlertTransition::Rise | AlertTransition::Hold | AlertTransition::Fall => return Ok(()),
         };
         let title = alert.spec.title();
         tracing::info!(alert.id = %alert.id, space.id = %alert.space_id, value, "Alert `{title}` {became}");

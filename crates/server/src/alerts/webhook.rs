@@ -11,7 +11,7 @@ use haft_core::alert::{Alert, number};
 use haft_core::id::AlertId;
 use haft_core::timestamp::rfc3339;
 use haft_core::{CallError, ErrorKind, Locale, Message, SpaceId};
-use haft_egress::{Hosts, Limits, Policy, Request, ToolPolicy};
+use haft_egress::{Hosts, Limits, Request, RequestPolicy, ToolPolicy};
 use serde_json::{Value, json};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
@@ -24,10 +24,10 @@ haft_core::templates! {
         "{host} answered {status}",
         "{host} 返回 {status}";
     REDIRECTED = "alerts.webhookRedirected",
-        "{host} sends the message on to another address; give that one as the webhook",
+        "{host} redirects to another address. Use that address as the webhook.",
         "{host} 将消息转到其他地址；请直接填写该地址";
     UNREADABLE = "alerts.webhookUnreadable",
-        "the webhook is not an address",
+        "The webhook is not a valid URL.",
         "webhook 不是有效的地址";
 }
 
@@ -71,10 +71,10 @@ impl Messages {
             return Ok(());
         }
         // From here on nobody else tells it, whatever becomes of us.
-        if !app.store.claim_telling(alert.space_id, alert).await? {
+        if !app.store.claim_notification(alert.space_id, alert).await? {
             return Ok(());
         }
-        if let Some(webhook) = alert.spec.webhook.clone().filter(|_| alert.is_news()) {
+        if let Some(webhook) = alert.spec.webhook.clone().filter(|_| alert.needs_notification()) {
             let task = self.sending.spawn(deliver(app.clone(), alert.clone(), webhook));
             self.about.insert(alert.id, task);
         }
@@ -85,7 +85,7 @@ impl Messages {
     pub(super) async fn finish(mut self) {
         let sent = async { while self.sending.join_next().await.is_some() {} };
         if timeout(LAST, sent).await.is_err() {
-            tracing::warn!("Webhooks that did not answer in time were not told of an alert");
+            tracing::warn!("Webhooks of an alert did not respond in time");
         }
     }
 }
@@ -95,12 +95,12 @@ async fn deliver(app: App, alert: Alert, webhook: String) {
     let sent = send(&app, &alert, &webhook).await;
     if let Err(error) = &sent {
         let (id, space) = (alert.id, alert.space_id);
-        tracing::warn!(%error, alert.id = %id, space.id = %space, "A webhook was not told of an alert");
+        tracing::warn!(%error, alert.id = %id, space.id = %space, "The webhook of an alert could not be called");
     }
     let words = sent.err().map(|error| error.message().render(Locale::En));
-    let noted = app.store.note_telling(alert.space_id, alert.id, alert.standing.turns, words).await;
+    let noted = app.store.record_notification(alert.space_id, alert.id, alert.standing.turns, words).await;
     if let Err(error) = noted {
-        tracing::warn!(%error, alert.id = %alert.id, "What came of a webhook was not noted");
+        tracing::warn!(%error, alert.id = %alert.id, "The result of a webhook could not be stored");
     }
 }
 
@@ -119,13 +119,13 @@ async fn send(app: &App, alert: &Alert, webhook: &str) -> Result<(), CallError> 
     loop {
         let Err(error) = attempt(app, alert.space_id, &policy, request.clone()).await else { return Ok(()) };
         let Some(pause) = pauses.next().filter(|_| error.is_retryable()) else { return Err(error) };
-        sleep(error.pause_asked_for().map_or(pause, |asked| asked.max(pause)).min(LONGEST_PAUSE)).await;
+        sleep(error.requested_pause().map_or(pause, |asked| asked.max(pause)).min(LONGEST_PAUSE)).await;
     }
 }
 
 async fn attempt(app: &App, space: SpaceId, policy: &ToolPolicy, request: Request) -> Result<(), CallError> {
     let limits = Limits { deadline: Some(Instant::now() + ATTEMPT), bytes: LARGEST };
-    let answer = app.egress.send(Policy::Tool(space, policy), request, limits).await?;
+    let answer = app.egress.send(RequestPolicy::Tool(space, policy), request, limits).await?;
     let say = |template| Message::new(template).with("host", answer.from.host_str());
     // Most redirects leave the message behind, so that nobody got it.
     if answer.was_redirected {

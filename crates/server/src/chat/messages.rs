@@ -16,16 +16,16 @@ haft_core::templates! {
         "must be a text, or a list of text and image_url parts",
         "必须是文本，或由 text 与 image_url 部分组成的列表";
     EMPTY = "chat.empty",
-        "says nothing",
+        "is empty",
         "内容为空";
     BAD_IMAGE = "chat.badImage",
         "must be an image: a data: URL of type image/… in base64, an http(s) address, or artifact://ID",
         "必须是图片：类型为 image/… 的 base64 data: URL、http(s) 地址或 artifact://ID";
     TOO_MANY_IMAGES = "chat.tooManyImages",
-        "holds more than {most} images",
+        "contains more than {most} images",
         "包含超过 {most} 张图片";
     UNKNOWN_FIELD = "chat.unknownField",
-        "is not a field here",
+        "is not a known field",
         "此处没有该字段";
     NOTHING_SAID = "chat.nothingSaid",
         "the last message must be the user's",

@@ -55,9 +55,8 @@ pub(crate) async fn transcript(journal: &RunJournal, run: &Run) -> Result<Transc
 
 /// What was said in a conversation, as it was read.
 pub(crate) fn said_in(run: &Run, steps: &[Step]) -> Result<Transcript, CallError> {
-    let chat = ChatRun::of(run).map_err(|_| {
-        CallError::text(ErrorKind::Internal, "what is kept of the conversation cannot be read")
-    })?;
+    let chat = ChatRun::of(run)
+        .map_err(|_| CallError::text(ErrorKind::Internal, "the stored conversation cannot be read"))?;
     let steps: HashMap<&str, &Step> = steps.iter().map(|step| (step.key.as_str(), step)).collect();
     Ok(Transcript::of(&chat, |key| steps.get(key).copied()))
 }

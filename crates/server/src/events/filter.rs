@@ -8,7 +8,7 @@ use haft_store::{HistoryEntry, RunNews, What};
 
 haft_core::templates! {
     BAD_TYPES = "events.badTypes",
-        "must be up to {most} names of events with commas between, such as tool.updated or tool.call.*",
+        "must be up to {most} event names separated by commas, such as tool.updated or tool.call.*",
         "必须是以逗号分隔的事件名（最多 {most} 个），例如 tool.updated 或 tool.call.*";
 }
 

@@ -26,7 +26,7 @@ pub(crate) use self::stream::EventStream;
 
 haft_core::templates! {
     TOO_MANY = "events.tooMany",
-        "this user listens to events {most} times already; end one of the streams first",
+        "This user already has {most} event streams open. Close one of them first.",
         "该用户已打开 {most} 个事件流；请先关闭其中一个";
 }
 

@@ -80,7 +80,7 @@ impl EventStream {
         let seat = app.listeners.seats.take(visitor.user.id)?;
         // Before it is read where changes end, so that none falls in between.
         let (changes, calls) = (app.listeners.changes(), app.tools.subscribe());
-        let last = app.store.last_history(visitor.space).await?;
+        let last = app.store.last_history_seq(visitor.space).await?;
         let seq = since.map_or(last, |since| since.change.min(last));
         let known = since.and_then(|since| since.task);
         let tasks = TaskFeed::begin(app.tasks.get(), &filter, known).await?;

@@ -67,7 +67,7 @@ pub(super) struct AllAnswers(Vec<Arc<Answers>>);
 impl Collector for AllAnswers {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let answers = self.0.iter().flat_map(|answers| answers.counted());
-        let help = "Requests that were answered, by class of status.";
+        let help = "Responses to requests, by class of status.";
         counter(&mut encoder, "haft_http_requests", help, answers)
     }
 }

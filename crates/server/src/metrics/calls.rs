@@ -117,7 +117,7 @@ impl Collector for CallsNow {
         let all = &self.0;
         let mut family = encoder.encode_descriptor(
             "haft_tool_calls",
-            "Calls, by how they ended: success, or the kind of their error.",
+            "Calls, by outcome: success, or the kind of the error.",
             None,
             MetricType::Counter,
         )?;
@@ -133,7 +133,7 @@ impl Collector for CallsNow {
         let seconds = Unit::Seconds;
         let mut family = encoder.encode_descriptor(
             "haft_tool_call_duration",
-            "How long calls took, with all their attempts.",
+            "Duration of calls, with all their attempts.",
             Some(&seconds),
             MetricType::Histogram,
         )?;
@@ -145,7 +145,7 @@ impl Collector for CallsNow {
             let mut histogram = family.encode_family(&labels)?;
             histogram.encode_histogram::<NoLabelSet>(series.seconds, count, &buckets, None)?;
         }
-        let help = "Attempts that calls made: none where they were refused or answered from the cache.";
+        let help = "Attempts of calls. Calls that were refused or answered from the cache have none.";
         let attempts = all.iter().map(|(space, tool, series)| (named(space, tool), series.attempts));
         counter(&mut encoder, "haft_tool_call_attempts", help, attempts)?;
         let help = "Calls that were answered from the cache.";
@@ -163,7 +163,7 @@ mod tests {
     use std::time::Duration;
 
     use haft_core::{CallId, ToolId};
-    use haft_engine::{Excerpt, now};
+    use haft_engine::{TruncatedJson, now};
     use prometheus_client::encoding::text::encode;
     use prometheus_client::registry::Registry;
     use uuid::Uuid;
@@ -185,8 +185,8 @@ mod tests {
             replay_of: None,
             trace_parent: None,
             source: Source::Api,
-            arguments: Excerpt::default(),
-            outcome: Ok(Excerpt::default()),
+            arguments: TruncatedJson::default(),
+            outcome: Ok(TruncatedJson::default()),
             attempts: 1,
             cached: false,
             coerced: Vec::new(),

@@ -32,23 +32,23 @@ impl Engine {
 impl Collector for Engine {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         if let Some(queue) = self.queue {
-            let help = "Calls under way.";
+            let help = "Calls in progress.";
             gauge(&mut encoder, "haft_tool_calls_in_flight", help, queue.under_way)?;
-            let help = "Calls that are over and wait to be written to the call log.";
+            let help = "Finished calls that wait to be written to the call log.";
             gauge(&mut encoder, "haft_call_log_queue_length", help, queue.waiting)?;
-            let help = "Places for calls under way and for those that wait for the call log.";
+            let help = "Maximum number of calls in progress and calls that wait for the call log.";
             gauge(&mut encoder, "haft_call_log_queue_capacity", help, queue.capacity)?;
-            let help = "Bytes that calls which wait for the call log take in memory, about.";
+            let help = "Approximate memory, in bytes, of calls that wait for the call log.";
             gauge(&mut encoder, "haft_call_log_queue_bytes", help, queue.bytes)?;
-            let help = "Calls that were refused before they began.";
+            let help = "Calls that were refused before they started.";
             let full = ([("reason", Quoted("log_full"))], queue.refused);
             counter(&mut encoder, "haft_calls_refused", help, [full])?;
         }
-        let help = "Listeners to events of calls.";
+        let help = "Subscribers to call events.";
         gauge(&mut encoder, "haft_events_subscribers", help, self.subscribers)?;
         let mut family = encoder.encode_descriptor(
             "haft_circuit_open",
-            "1 for each origin that keeps failing and is left alone for now; no other is listed.",
+            "1 for each open circuit breaker; closed ones are not listed.",
             None,
             MetricType::Gauge,
         )?;

@@ -155,18 +155,23 @@ struct Own {
 impl Collector for Own {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let version = [("version", Quoted(env!("CARGO_PKG_VERSION")))];
-        let mut build = encoder.encode_descriptor("haft_build", "What runs.", None, MetricType::Info)?;
+        let mut build = encoder.encode_descriptor(
+            "haft_build",
+            "The version of this process.",
+            None,
+            MetricType::Info,
+        )?;
         build.encode_info(&version)?;
         counter(&mut encoder, "haft_call_log_rows", "Calls written to the call log.", [([], self.rows)])?;
-        let help = "Times that the call log could not be written; it is tried again.";
+        let help = "Failed writes to the call log; each is retried.";
         counter(&mut encoder, "haft_call_log_write_failures", help, [([], self.failures)])?;
-        let help = "Lines of the process's own log that were dropped because they could not be written.";
+        let help = "Lines of the process log that were dropped because they could not be written.";
         counter(&mut encoder, "haft_log_lines_dropped", help, [([], self.log_lines_dropped)])?;
-        let help = "Connections that were closed at once because of a limit on connections.";
+        let help = "Connections that were refused because of a connection limit.";
         counter(&mut encoder, "haft_connections_refused", help, [([], self.connections_refused)])?;
-        let help = "Spans that a collector of traces took.";
+        let help = "Spans that the trace collector accepted.";
         counter(&mut encoder, "haft_trace_spans_sent", help, [([], self.sent)])?;
-        let help = "Spans that are lost: the queue was full, or sending failed.";
+        let help = "Lost spans: the queue was full, or sending failed.";
         let dropped = self.dropped.map(|(reason, count)| ([("reason", Quoted(reason))], count));
         counter(&mut encoder, "haft_trace_spans_dropped", help, dropped)
     }

@@ -31,10 +31,14 @@ impl Collector for TaskCounts {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         for (name, help, count) in [
-            ("haft_tasks_queued", "Tasks that wait for a place or for their time.", self.queued),
-            ("haft_tasks_running", "Tasks under way, in all processes.", self.running),
-            ("haft_tasks_waiting", "Tasks that wait for a person or for better times.", self.waiting),
-            ("haft_tasks_dead_letters", "Tasks that were given up and are still kept.", self.dead_letters),
+            ("haft_tasks_queued", "Tasks that wait for a free slot or for their start time.", self.queued),
+            ("haft_tasks_running", "Running tasks, in all processes.", self.running),
+            ("haft_tasks_waiting", "Tasks that wait for an approval, a callback or a timer.", self.waiting),
+            (
+                "haft_tasks_dead_letters",
+                "Tasks that failed after all retries and are still stored.",
+                self.dead_letters,
+            ),
         ] {
             gauge(&mut encoder, name, help, signed(count))?;
         }

@@ -27,15 +27,15 @@ use crate::stored_secrets::StoredSecrets;
 
 haft_core::templates! {
     NO_PROVIDER = "models.noProvider",
-        "there is no model to ask: add a provider under Settings → Providers, or set OPENAI_API_KEY, \
-         ANTHROPIC_API_KEY, GEMINI_API_KEY, ZHIPU_API_KEY, DEEPSEEK_API_KEY or OLLAMA_HOST and start Haft again",
+        "There is no model provider. Add one under Settings → Providers, or set OPENAI_API_KEY, ANTHROPIC_API_KEY, \
+         GEMINI_API_KEY, ZHIPU_API_KEY, DEEPSEEK_API_KEY or OLLAMA_HOST and restart Haft.",
         "没有可用的模型：请在“设置 → 模型服务”中添加，或设置 OPENAI_API_KEY、ANTHROPIC_API_KEY、GEMINI_API_KEY、\
          ZHIPU_API_KEY、DEEPSEEK_API_KEY 或 OLLAMA_HOST 后重新启动 Haft";
     UNKNOWN = "models.unknownProvider",
-        "there is no provider {name}; there are: {names}",
+        "There is no provider {name}. Available: {names}",
         "没有模型服务 {name}；现有：{names}";
     UNKNOWN_DEFAULT = "models.unknownDefault",
-        "the default provider {name} is not there; there are: {names}",
+        "The default provider {name} does not exist. Available: {names}",
         "默认模型服务 {name} 不存在；现有：{names}";
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use haft_egress::Limits;
-use haft_llm::{OLLAMA_WINDOW, Window, Wire};
+use haft_llm::{ContextWindow, OLLAMA_WINDOW, Wire};
 use tokio::time::Instant;
 
 use super::windows;
@@ -55,7 +55,7 @@ impl Windows {
 
 /// What somebody set for the model, or as much of what it was made for as memory may be taken for. A model that
 /// nothing is told of is taken for one of its family.
-fn fitting(model: &str, told: Window) -> u32 {
+fn fitting(model: &str, told: ContextWindow) -> u32 {
     let made_for = told.most.or_else(|| windows::window(model));
     let most = made_for.unwrap_or(OLLAMA_WINDOW).min(LARGEST_WINDOW);
     // Beyond what it was made for it is cut back in silence.
@@ -79,7 +79,7 @@ mod tests {
             ("llama3:8b", None, None, 8_192),
             ("llama3.2:latest", None, None, LARGEST_WINDOW),
         ] {
-            assert_eq!(fitting(model, Window { most, set }), expected, "{model} {most:?} {set:?}");
+            assert_eq!(fitting(model, ContextWindow { most, set }), expected, "{model} {most:?} {set:?}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use haft_agent::Asker;
 use haft_core::mask::Mask;
 use haft_core::provider::{Provider, ProviderKind};
-use haft_core::text::Part;
+use haft_core::text::TextPart;
 use haft_core::{CallError, ErrorKind, Message, SecretRef, Text};
 use haft_egress::{Egress, Hosts, Limits, ToolPolicy};
 use haft_engine::SecretSource;
@@ -26,10 +26,10 @@ haft_core::templates! {
         "{secret} has no value yet",
         "{secret} 尚无值";
     NO_ADDRESS = "models.noAddress",
-        "the provider {name} has no address that can be used; give it another",
+        "The provider {name} has no usable address. Set another one.",
         "模型服务 {name} 没有可用的地址；请重新设置";
     NO_MODEL = "models.noModel",
-        "the provider {name} lists no model that converses; say which one to ask",
+        "The provider {name} lists no chat model. Specify a model.",
         "模型服务 {name} 没有列出可对话的模型；请指定模型";
 }
 
@@ -282,7 +282,7 @@ fn way(provider: &Provider, egress: &Egress) -> Option<Way> {
     let wire = Wire { name, dialect, base, key: None, reach, egress };
     let Some(reference) = &spec.api_key else { return Some(Way::Wire(Arc::new(wire))) };
     match Text::parse(reference).ok()?.parts() {
-        [Part::Secret(secret)] => Some(Way::Keyed(Box::new(wire), reference.clone(), secret.clone())),
+        [TextPart::Secret(secret)] => Some(Way::Keyed(Box::new(wire), reference.clone(), secret.clone())),
         [..] => None,
     }
 }

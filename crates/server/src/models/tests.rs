@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use haft_core::provider::{Provider, ProviderSpec};
 use haft_core::{Locale, UserId};
 use haft_egress::Limits;
-use haft_llm::{Delta, ModelRequest, Scripted, Turn};
+use haft_llm::{Delta, ModelRequest, ModelTurn, Scripted};
 use haft_store::{Database, Key, MasterKeys, SecretOwnerId};
 use haft_testkit::{Upstream, json_reply};
 use secrecy::SecretString;
@@ -70,7 +70,7 @@ fn script(name: &str, models: &[&str]) -> Value {
 }
 
 async fn said(chosen: &Chosen) -> String {
-    let request = ModelRequest::new(chosen.name.as_str(), vec![Turn::user("Hello.")]);
+    let request = ModelRequest::new(chosen.name.as_str(), vec![ModelTurn::user("Hello.")]);
     let limits = Limits { deadline: None, bytes: 1 << 20 };
     let mut deltas = chosen.model.ask(&request, limits).await.expect("an answer").deltas;
     let mut text = String::new();
@@ -87,7 +87,7 @@ async fn with_nothing_at_all_the_error_says_what_to_set() {
     let scene = Scene::new().await;
     let models = scene.models(ModelSettings::default());
     let said = scene.chosen(&models, None, Some("m")).await;
-    assert!(said.starts_with("Execution: there is no model to ask"), "{said}");
+    assert!(said.starts_with("Execution: There is no model provider."), "{said}");
     for name in [
         "OPENAI_API_KEY",
         "ANTHROPIC_API_KEY",
@@ -100,7 +100,7 @@ async fn with_nothing_at_all_the_error_says_what_to_set() {
         assert!(said.contains(name), "{name}: {said}");
     }
     let unknown = scene.chosen(&models, Some("openai"), None).await;
-    assert_eq!(unknown, "Execution: there is no provider openai; there are: —");
+    assert_eq!(unknown, "Execution: There is no provider openai. Available: —");
     assert_eq!(crate::error::status(ErrorKind::Execution).as_u16(), 422);
 }
 
@@ -128,7 +128,7 @@ async fn the_oldest_of_the_space_comes_first_then_the_environment_in_its_order()
         (Some(id.as_str()), Some("z2"), "zebra/z2"),
         (Some("first"), None, "first/scripted"),
         (Some("second"), None, "second/own"),
-        (Some("Ant"), None, "Execution: there is no provider Ant; there are: zebra, ant, second, first"),
+        (Some("Ant"), None, "Execution: There is no provider Ant. Available: zebra, ant, second, first"),
     ] {
         assert_eq!(scene.chosen(&models, provider, model).await, expected, "{provider:?} {model:?}");
     }
@@ -152,7 +152,7 @@ async fn the_oldest_of_the_space_comes_first_then_the_environment_in_its_order()
     let models = scene.models(wanted("gone", "m"));
     let said = scene.chosen(&models, None, None).await;
     assert!(
-        said.starts_with("Execution: the default provider gone is not there; there are: zebra"),
+        said.starts_with("Execution: The default provider gone does not exist. Available: zebra"),
         "{said}"
     );
 }
@@ -273,7 +273,7 @@ async fn an_ollama_on_this_machine_is_found_when_there_is_nothing_else() {
     let gone = Some(Url::parse("http://127.0.0.1:1/").expect("a URL"));
     let models = scene.models(ModelSettings { local: gone, ..ModelSettings::default() });
     let said = scene.chosen(&models, None, None).await;
-    assert!(said.starts_with("Execution: there is no model to ask"), "{said}");
+    assert!(said.starts_with("Execution: There is no model provider."), "{said}");
 }
 
 #[tokio::test]

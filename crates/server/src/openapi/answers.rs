@@ -36,7 +36,10 @@ pub(super) fn of(route: &Route, components: &Value) -> Value {
         answers.insert(status.to_string(), success(route, components, status, component));
     }
     if is_sent_as_it_stands(route) {
-        answers.insert("304".to_owned(), json!({"description": "It is still as the ETag says."}));
+        answers.insert(
+            "304".to_owned(),
+            json!({"description": "Not modified: the content still matches the ETag."}),
+        );
     }
     for status in failing(route) {
         let answer = match own_failure(route) {
@@ -110,7 +113,7 @@ fn success(route: &Route, components: &Value, status: u16, component: &str) -> V
     let data = reference("schemas", component);
     if let Some(media_type) = media_type(component) {
         return json!({
-            "description": "As it stands, without an envelope.",
+            "description": "The content itself, without an envelope.",
             "headers": {"ETag": reference("headers", "ContentTag")},
             "content": {media_type: {"schema": data}},
         });
@@ -121,11 +124,11 @@ fn success(route: &Route, components: &Value, status: u16, component: &str) -> V
         if route.method == Method::POST {
             content["text/event-stream"] = json!({"schema": reference("schemas", STREAM)});
         }
-        return json!({"description": "As OpenAI has it.", "headers": headers, "content": content});
+        return json!({"description": "A response in OpenAI's format.", "headers": headers, "content": content});
     }
     if component == STREAM {
         return json!({
-            "description": "Server-sent events, without an envelope, until one side ends them.",
+            "description": "Server-sent events, without an envelope, until the client or the server ends the stream.",
             "headers": headers,
             "content": {"text/event-stream": {"schema": data}},
         });
@@ -143,11 +146,11 @@ fn success(route: &Route, components: &Value, status: u16, component: &str) -> V
         "properties": {"code": {"const": status}, "message": {"const": "success"}, "data": data},
     });
     let says = match status {
-        201 => "It was made.",
+        201 => "Created.",
         _ if has_dry_run(route, components) => {
-            "It was done; or, with dryRun, all checks were made and nothing was stored."
+            "Success; with dryRun, the request was checked and nothing was stored."
         }
-        _ => "It was done.",
+        _ => "Success.",
     };
     json!({"description": says, "headers": headers, "content": {"application/json": {"schema": envelope}}})
 }
@@ -232,21 +235,23 @@ fn kinds_of(status: u16) -> Vec<String> {
 
 fn said_of(status: u16) -> &'static str {
     match status {
-        400 => "The request is not right; the message says what and where.",
-        401 => "There is no token or session, or it is not known.",
-        403 => "The role or the scope does not allow it, or the session's space is not one of its user's.",
-        404 => "There is no such thing, or it is not for the caller to see.",
+        400 => "The request is invalid; the message says what is wrong and where.",
+        401 => "The token or session is missing or invalid.",
+        403 => "The role or the scope is not sufficient, or the user is not a member of the session's space.",
+        404 => "The resource does not exist, or the caller may not see it.",
         408 => "The body did not arrive in time.",
-        409 => "It does not go with what is there: a stale version, a name that is taken, something in use.",
-        413 => "The body, or a file in it, is larger than the route allows; the message says the limit.",
-        415 => "The body is not JSON, or no form where one is asked for.",
-        422 => "It was tried, and failed.",
-        429 => "Too many at once; wait.",
-        499 => "The caller went away.",
+        409 => {
+            "The request conflicts with the current state: a stale version, a name that is taken, a resource in use."
+        }
+        413 => "The body, or a file in it, is larger than the route allows; the message contains the limit.",
+        415 => "The body is not JSON, or not a form where a form is required.",
+        422 => "The request was executed and failed.",
+        429 => "Too many requests; wait.",
+        499 => "The client disconnected.",
         500 => "The server failed.",
-        502 => "The other side failed.",
-        503 => "Not now; try again later.",
-        504 => "The other side took too long.",
-        _ => "It failed.",
+        502 => "The upstream failed.",
+        503 => "Temporarily unavailable; retry later.",
+        504 => "The upstream took too long.",
+        _ => "The request failed.",
     }
 }

@@ -21,11 +21,11 @@ const FORMS: [&str; 1] = ["NewArtifact"];
 /// Bodies that may be left out.
 const OPTIONAL: [&str; 2] = ["Replay", "ProviderTrial"];
 
-const ABOUT: &str = "Every answer has one envelope: `{code, message, data}`, with `error` beside it when it failed; `code` is the HTTP status.\n\
-    Bodies are JSON in camelCase, and the snake_case spelling of every field is accepted too. An unknown field is a 400 that names it.\n\
-    Messages are in English or Chinese, as `Accept-Language` asks. Every answer carries `x-request-id`, which the server's log has too.\n\
-    A path that is not here is a 404, a method that is not here a 405. Things of a space that one is no member of are a 404 like things that do not exist.\n\
-    What is below `/v1` is in OpenAI's forms instead, its failures too, and ignores fields that it does not know.";
+const ABOUT: &str = "Every response has the same envelope: `{code, message, data}`, and `error` if the request failed; `code` is the HTTP status.\n\
+    Bodies are JSON in camelCase. The snake_case spelling of every field is accepted, too. An unknown field returns 400 with its name.\n\
+    Messages are in English or Chinese, according to `Accept-Language`. Every response has an `x-request-id`, which the server's log contains, too.\n\
+    An unknown path returns 404, an unsupported method 405. Resources of a space are visible to its members only; everyone else gets 404.\n\
+    Routes below `/v1` use OpenAI's formats instead, also for errors, and ignore unknown fields.";
 
 /// The document as it is sent: written once, when the server starts.
 pub(crate) struct Document(Asset);
@@ -55,7 +55,7 @@ pub(crate) fn document(routes: &[Route]) -> Value {
         "info": {
             "title": "Haft",
             "version": env!("CARGO_PKG_VERSION"),
-            "summary": "The handle by which AI agents hold their tools.",
+            "summary": "Define a tool once; agents, OpenAI clients, REST and the command line call it.",
             "description": ABOUT,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
@@ -177,12 +177,12 @@ fn parameters(route: &Route, components: &Value) -> Vec<Value> {
 
 fn path_parameter(name: &str) -> Value {
     let (kind, says) = match name {
-        "n" | "version" => ("integer", "The number of a version."),
-        "id" => ("string", "The id. Tools and agents answer to their name too."),
+        "n" | "version" => ("integer", "The version number."),
+        "id" => ("string", "The id. For tools and agents, also the name."),
         "name" => ("string", "The name."),
-        "toolId" => ("string", "The id of a tool, or its name."),
-        "user" => ("string", "The id of a user, or the name."),
-        _ => ("string", "The id, or the name."),
+        "toolId" => ("string", "The id or name of a tool."),
+        "user" => ("string", "The id or name of a user."),
+        _ => ("string", "The id or name."),
     };
     json!({"name": name, "in": "path", "required": true, "description": says, "schema": schema(kind)})
 }
@@ -225,23 +225,23 @@ fn tags(routes: &[Route]) -> Vec<Value> {
 
 fn said_of_tag(name: &str) -> &'static str {
     match name {
-        "tools" => "What agents can do: definitions, versions, calls, imports.",
-        "tool-calls" => "What became of every call, and making one again.",
-        "stats" => "How many calls there were, how they ended, how long they took.",
-        "events" => "What happens, as it happens. Not in the envelope.",
-        "agents" => "Models with instructions, and the tools each is bound to.",
-        "providers" => "Where models come from.",
-        "alerts" => "What to watch over, and whom to tell when it is above a number.",
-        "artifacts" => "Files that calls read. Their bytes are not in the envelope.",
-        "secrets" => "Credentials that tools use. Values go in and never out.",
-        "spaces" => "What teams share, and who is in it.",
-        "users" => "People, and programs that act for them.",
-        "tokens" => "How programs show who they are.",
-        "changes" => "Who changed what, and when.",
-        "audit" => "Whether what is on record is as it was written.",
-        "identity" => "Coming in, going out, and who one is.",
-        "v1" => "What OpenAI's clients ask, in OpenAI's forms. Not in the envelope, nor are its errors.",
-        "documentation" => "This document and the page that shows it. Not in the envelope.",
+        "tools" => "Tools: definitions, versions, calls and imports.",
+        "tool-calls" => "The call log, and repeating calls.",
+        "stats" => "Call statistics: counts, outcomes and durations.",
+        "events" => "Event streams. Not in the envelope.",
+        "agents" => "Agents: models with instructions and tools.",
+        "providers" => "Model providers.",
+        "alerts" => "Alerts: metrics with limits, and the webhooks to call.",
+        "artifacts" => "Files that calls read. File contents are not in the envelope.",
+        "secrets" => "Credentials that tools use. Values are never returned.",
+        "spaces" => "Spaces that teams share, and their members.",
+        "users" => "User accounts.",
+        "tokens" => "API tokens.",
+        "changes" => "The change log: who changed what, and when.",
+        "audit" => "Verification of the change log and the call log.",
+        "identity" => "Authentication and current user.",
+        "v1" => "The OpenAI-compatible API. Neither its responses nor its errors are in the envelope.",
+        "documentation" => "This document and the page that displays it. Not in the envelope.",
         _ => "",
     }
 }

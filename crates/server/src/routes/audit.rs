@@ -15,7 +15,7 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/audit/verify", verify)
             .needs(Needs::Operator)
-            .says("Walks along the chains over all changes and all calls, and says where one breaks")
+            .says("Verify the hash chains of all changes and all calls, and report the first break")
             .answers(200, "Audit"),
     ]
 }

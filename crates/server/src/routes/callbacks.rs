@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_core::{CallError, CallbackBody, ErrorKind, Message, RunId};
 use haft_runs::{CALLBACK, Journal as _};
-use haft_store::{Linked, Signed};
+use haft_store::{LinkTarget, SignedLink};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
@@ -22,13 +22,13 @@ use crate::query::{Named, Parameters};
 
 haft_core::templates! {
     NOT_OURS = "callbacks.notOurs",
-        "there is no such callback address, or its time is over",
+        "The callback address does not exist or has expired.",
         "没有此回调地址，或其已过期";
     TAKEN = "callbacks.taken",
-        "the answer was brought already, or nobody waits for it any more",
+        "The result was already delivered, or the task no longer waits for it.",
         "结果已送达，或已无人等待";
     BUSY = "callbacks.busy",
-        "what was brought before is being looked at; bring this once more in a moment",
+        "A previous callback is still being processed. Retry in a moment.",
         "正在处理先前送达的内容；请稍后重试";
 }
 
@@ -36,8 +36,8 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::post("/callbacks/{id}", bring)
             .needs(Needs::Nothing)
-            .says("Brings the answer that a task waits for, to the address that its tool gave out")
-            .parameter("sig", "string", "The signature of the address")
+            .says("Deliver the result that a task waits for, to the callback address that its tool passed on")
+            .parameter("sig", "string", "Signature of the callback address")
             .takes("CallbackBody")
             .answers(200, "CallbackTaken"),
     ]
@@ -57,8 +57,8 @@ async fn bring(
 ) -> Result<Response, Failure> {
     let not_ours = || CallError::new(ErrorKind::NotFound, Message::new(&NOT_OURS)).detail("what", "callback");
     let run = id.parse::<RunId>().map_err(|_| not_ours())?;
-    let signed = sig.and_then(|sig| state.store.signed(Linked::Callback(run), &sig, Timestamp::now()));
-    let Signed { space, number, .. } = signed.ok_or_else(not_ours)?;
+    let signed = sig.and_then(|sig| state.store.signed(LinkTarget::Callback(run), &sig, Timestamp::now()));
+    let SignedLink { space, number, .. } = signed.ok_or_else(not_ours)?;
     let (parts, body) = request.into_parts();
     let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let content_type = content_type.map(str::to_owned);

@@ -15,12 +15,11 @@ use crate::error::Failure;
 use crate::events::ShownChange;
 use crate::query::{ListOf, Parameters};
 
-const SAYS: &str = "Who changed what in the space, the newest first, a page at a time. Members and \
-    tokens are shown to the admins of the space, the secrets of a user to that user alone; everyone sees \
-    what they did themselves";
+const SAYS: &str = "List changes in the space, newest first. Changes of members and tokens are visible to \
+    admins of the space only, changes of a user's own secrets to that user only. All users see their own changes";
 
-const OF_SERVER: &str = "`server` for what belongs to no space: users, and spaces that were deleted. For \
-    those who run the server";
+const OF_SERVER: &str = "`server`: changes that belong to no space, such as users and deleted spaces. For \
+    server admins only";
 
 const WHATS: &str = "tool|agent|provider|secret|ownSecret|space|member|user|token|alert|task|approval";
 
@@ -30,11 +29,11 @@ pub(crate) fn routes() -> Vec<Route> {
             .needs(Needs::Read)
             .says(SAYS)
             .parameter("of", "space|server", OF_SERVER)
-            .parameter("what", WHATS, "Only changes of such things")
-            .parameter("id", "string", "Only changes of this one; a secret goes by its name")
-            .parameter("user", "string", "Only what this user did, by id or name; `me` for oneself")
-            .parameter("from", "date-time", "Only what was done then or later")
-            .parameter("to", "date-time", "Only what was done before")
+            .parameter("what", WHATS, "Only changes of resources of this type")
+            .parameter("id", "string", "Only changes of the resource with this id; for a secret, its name")
+            .parameter("user", "string", "Only changes by this user, by id or name; `me` for yourself")
+            .parameter("from", "date-time", "Only changes at or after this time")
+            .parameter("to", "date-time", "Only changes before this time")
             .pages()
             .answers(200, "ChangePage"),
     ]

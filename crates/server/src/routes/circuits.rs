@@ -18,7 +18,7 @@ use crate::query::Parameters;
 
 haft_core::templates! {
     NO_CIRCUIT = "circuits.unknown",
-        "There is no circuit breaker with the key {key}. GET /api/circuits lists those that there are.",
+        "There is no circuit breaker with the key {key}. GET /api/circuits lists the existing ones.",
         "没有 key 为 {key} 的熔断器；GET /api/circuits 会列出现有的熔断器。";
 }
 
@@ -26,12 +26,12 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/circuits", list)
             .needs(Needs::Read)
-            .says("Circuit breakers of this process that calls of the space have used")
-            .parameter("tool", "string", "Only those that calls of this tool pass, by id or name")
+            .says("List circuit breakers of this process that calls of the space have used")
+            .parameter("tool", "string", "Only breakers that calls of this tool pass, by id or name")
             .answers(200, "CircuitList"),
         Route::post("/circuits/reset", reset)
             .needs(Needs::Edit)
-            .says("Closes one circuit breaker by hand")
+            .says("Close a circuit breaker")
             .takes("ResetCircuit")
             .answers(200, "CircuitReset"),
     ]

@@ -18,17 +18,29 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const PAGE: [(&str, &str, &str, &str, &str); 5] = [
     (
         "/docs",
-        "A page that shows this document",
+        "Browse this document as a web page",
         "DocsPage",
         "text/html; charset=utf-8",
         include_str!("docs/docs.html"),
     ),
-    ("/docs/docs.js", "The script of the page", "DocsScript", SCRIPT, include_str!("docs/docs.js")),
-    ("/docs/schema.js", "How the page reads schemas", "DocsScript", SCRIPT, include_str!("docs/schema.js")),
-    ("/docs/words.js", "The words of the page", "DocsScript", SCRIPT, include_str!("docs/words.js")),
+    ("/docs/docs.js", "Script of the documentation page", "DocsScript", SCRIPT, include_str!("docs/docs.js")),
+    (
+        "/docs/schema.js",
+        "Script of the documentation page that reads schemas",
+        "DocsScript",
+        SCRIPT,
+        include_str!("docs/schema.js"),
+    ),
+    (
+        "/docs/words.js",
+        "Texts of the documentation page",
+        "DocsScript",
+        SCRIPT,
+        include_str!("docs/words.js"),
+    ),
     (
         "/docs/docs.css",
-        "The style of the page",
+        "Style sheet of the documentation page",
         "DocsStyle",
         "text/css; charset=utf-8",
         include_str!("docs/docs.css"),
@@ -38,7 +50,7 @@ const PAGE: [(&str, &str, &str, &str, &str); 5] = [
 pub(crate) fn routes() -> Vec<Route> {
     let document = Route::get("/openapi.json", document)
         .needs(Needs::Nothing)
-        .says("This document")
+        .says("Get this OpenAPI document")
         .answers(200, "OpenApiDocument");
     let page = PAGE.map(|(path, says, component, content_type, content)| {
         let asset = Arc::new(Asset::new(content_type, Bytes::from_static(content.as_bytes())));

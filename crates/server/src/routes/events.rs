@@ -38,14 +38,18 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/events", listen)
             .needs(Needs::Read)
-            .says("Changes in the space, and its calls on this server, as they happen")
+            .says("Stream changes in the space, and its calls on this server")
             .parameter(
                 "types",
                 "string",
-                "Only events of these names, with commas between; `tool.call.*` for all that begin so",
+                "Only events with these names, separated by commas; `tool.call.*` matches a prefix",
             )
             .parameter("tool", "string", "Only events of this tool, by id or name")
-            .parameter("lastEventId", "string", "`Last-Event-ID`, for clients that cannot send it")
+            .parameter(
+                "lastEventId",
+                "string",
+                "Same as the header `Last-Event-ID`, for clients that cannot send it",
+            )
             .answers(200, "EventStream"),
     ]
 }

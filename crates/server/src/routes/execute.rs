@@ -81,7 +81,7 @@ pub(crate) fn routes() -> Vec<Route> {
     let execute = Route::post("/tools/{id}/execute", execute).needs(Needs::Call);
     vec![
         execute
-            .says("Calls a tool and waits for its outcome, or takes it on as a task")
+            .says("Call a tool and wait for its result, or start the call as a task")
             .takes("ExecuteTool")
             .answers(200, "ToolExecutionResult")
             .answers(202, "AcceptedTask"),
@@ -173,7 +173,7 @@ impl Options {
             retries: self.retries,
             retry_delay: self.retry_delay.map(Duration::from_millis),
             validation: if self.strict == Some(true) { Validation::Strict } else { Validation::Gentle },
-            freshness: Freshness::Kept,
+            freshness: Freshness::Cached,
             run: if self.dry_run == Some(true) { RunMode::Dry } else { RunMode::Real },
             call_id: self.call_id,
             conversation: self.conversation_id,

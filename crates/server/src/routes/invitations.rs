@@ -21,7 +21,7 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/spaces/{id}/invitations", list_of_space)
             .needs(Needs::Identity)
-            .says("Open invitations into a space")
+            .says("List open invitations of a space")
             .checks(Scope::Admin, "For admins of the space; a token must have the scope admin.")
             .pages()
             .answers(200, "InvitationList"),
@@ -32,7 +32,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .answers(200, "Invitation"),
         Route::get("/invitations", list_own)
             .needs(Needs::Identity)
-            .says("Open invitations of the current user")
+            .says("List open invitations of the current user")
             .checks(Scope::Read, "A token of a lesser scope than admin sees none.")
             .pages()
             .answers(200, "InvitationList"),

@@ -10,7 +10,7 @@ use super::tools::KEPT_BY_SERVER;
 
 haft_core::templates! {
     STALE = "saving.stale",
-        "{name} was changed meanwhile: its version is {actual}, not {expected}; read it again and repeat the change",
+        "{name} has been changed: its version is {actual}, not {expected}; read it again and repeat the change",
         "{name} 已被修改：当前版本是 {actual}，不是 {expected}；请重新读取后再修改";
     TAKEN = "saving.taken",
         "{name} exists already",
@@ -53,11 +53,11 @@ pub(crate) fn take(fields: &mut Map<String, Value>, names: &[&str]) -> Map<Strin
 }
 
 /// Fields that the server sets may come along, as long as they say what is so.
-pub(crate) fn differing(kept_by_server: &Map<String, Value>, actual: &Value) -> Vec<Violation> {
+pub(crate) fn differing(server_fields: &Map<String, Value>, actual: &Value) -> Vec<Violation> {
     let differs =
         |(name, value): &(&String, &Value)| !value.is_null() && actual.get(name.as_str()) != Some(*value);
     let say = |(name, _): (&String, &Value)| Violation::new(name, Message::new(&KEPT_BY_SERVER));
-    kept_by_server.iter().filter(differs).map(say).collect()
+    server_fields.iter().filter(differs).map(say).collect()
 }
 
 /// Says that a change builds upon another version than the one that is there.

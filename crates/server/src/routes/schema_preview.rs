@@ -36,7 +36,7 @@ pub(crate) fn routes() -> Vec<Route> {
     let preview = Route::post("/tools/schema-preview", schema_preview).needs(Needs::Read);
     vec![
         preview
-            .says("The schema that a definition would have, with warnings; it may still lack name and description")
+            .says("Preview the schema of a definition, with warnings; name and description may be missing")
             .takes("ToolPatch")
             .answers(200, "SchemaPreview"),
     ]
@@ -46,7 +46,7 @@ pub(crate) fn routes() -> Vec<Route> {
 pub(crate) fn address_warnings(state: &AppState, config: &Map<String, Value>) -> Vec<Message> {
     let urls = ADDRESSES.iter().filter_map(|place| Url::parse(text_at(config, place)?).ok());
     let mut warnings = Vec::new();
-    for warning in urls.filter_map(|url| state.egress.foreseen_refusal(&url)) {
+    for warning in urls.filter_map(|url| state.egress.preflight_refusal(&url)) {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }

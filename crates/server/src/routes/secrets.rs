@@ -31,20 +31,20 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/secrets", list)
             .needs(Needs::Read)
-            .says("The names of secrets; values never go out")
-            .parameter("owner", "string", "`space` for those of the space, `me` for one's own here")
+            .says("List the names of secrets; values are never returned")
+            .parameter("owner", "string", "`space`: secrets of the space; `me`: your own in this space")
             .pages()
             .answers(200, "SecretList"),
         Route::put("/secrets/{name}", put)
             .needs(Needs::Call)
-            .says("Keeps a secret, encrypted; the same name again replaces it")
-            .parameter("owner", "string", "`space` (needs the right to edit) or `me`")
+            .says("Store a secret, encrypted; an existing one of the same name is replaced")
+            .parameter("owner", "string", "`space` (requires the role editor) or `me`")
             .takes("SecretValue")
             .answers(200, "SecretInfo"),
         Route::delete("/secrets/{name}", remove)
             .needs(Needs::Call)
-            .says("Deletes a secret; tools that name it fail until it is there again")
-            .parameter("owner", "string", "`space` (needs the right to edit) or `me`")
+            .says("Delete a secret; tools that use it fail until it is set again")
+            .parameter("owner", "string", "`space` (requires the role editor) or `me`")
             .answers(200, "SecretInfo"),
     ]
 }

@@ -23,19 +23,19 @@ use crate::visitors::{Via, Visitor};
 
 haft_core::templates! {
     WRONG = "login.wrong",
-        "the name or the password is wrong",
+        "The name or the password is wrong.",
         "用户名或密码错误";
     LINK_USED = "login.linkUsed",
-        "this link was used already or is too old; `haft admin reset` makes another",
+        "This link was already used or has expired. Create a new one with `haft admin reset`.",
         "此链接已使用或已过期；可用 `haft admin reset` 重新生成";
     ONE_WAY = "login.oneWay",
-        "give name and password, or a token, or a link",
+        "Send a name and password, a token, or a link.",
         "请提供用户名和密码，或令牌，或链接";
     NOT_A_TOKEN = "login.notAToken",
-        "the token is not known",
+        "The token is invalid.",
         "令牌无法识别";
     NOT_ADMIN_TOKEN = "login.notAdminToken",
-        "a token of scope {scope} cannot begin a session, which may do all that its user may; use one of scope admin, or a name and password",
+        "A token of scope {scope} cannot start a session, because a session has all rights of its user. Use a token of scope admin, or a name and password.",
         "权限范围为 {scope} 的令牌不能用于登录，因为会话拥有用户的全部权限；请使用 admin 令牌，或用户名和密码";
 }
 
@@ -49,13 +49,13 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::post("/login", login)
             .needs(Needs::Nothing)
-            .says("Begins a console session: by name and password, by a token, or by a one-time link")
+            .says("Start a console session with name and password, a token, or a one-time link")
             .takes("Login")
             .answers(200, "Me"),
-        Route::post("/logout", logout).needs(Needs::Identity).says("Ends the session").answers(200, "Empty"),
+        Route::post("/logout", logout).needs(Needs::Identity).says("End the session").answers(200, "Empty"),
         Route::get("/me", me)
             .needs(Needs::Identity)
-            .says("Who asks, where, and what they may do")
+            .says("Get the current user, space and permissions")
             .answers(200, "Me"),
     ]
 }
@@ -150,7 +150,7 @@ async fn login(
         }
         Login::Link { link } => {
             let hash = CredentialHash::of(link.expose_secret());
-            (state.store.take_login_link(&hash).await?, &LINK_USED)
+            (state.store.consume_login_link(&hash).await?, &LINK_USED)
         }
     };
     let Some(user) = found else {
@@ -165,7 +165,7 @@ async fn login(
         None => state.store.create_session(user.id, LIFETIME).await?,
     };
     let Some(visitor) = state.visitors.of_session(session.expose_secret(), None).await? else {
-        return Err(CallError::text(ErrorKind::Internal, "a new session is not there").into());
+        return Err(CallError::text(ErrorKind::Internal, "the new session was not found").into());
     };
     let mut response = answer(&state, &visitor).await?;
     let secure = if state.is_https() { "; Secure" } else { "" };

@@ -31,10 +31,10 @@ haft_core::templates! {
         "there is no space {name}",
         "没有空间 {name}";
     NOT_ALLOWED = "spaces.notAllowed",
-        "only an admin of the space may do this, with a token that allows it",
+        "Only admins of the space may do this, with a token of sufficient scope.",
         "仅该空间的管理员可以操作，且令牌须有相应权限";
     BAD_NAME = "spaces.badName",
-        "must have 1 to {most} characters, none of them a control character, no blank at either end, and not the form of an id",
+        "must have 1 to {most} characters, no control characters, no whitespace at either end, and not the form of an id",
         "长度必须为 1 到 {most} 个字符，不能包含控制字符，首尾不能有空白，且不能是 id 的形式";
 }
 
@@ -47,30 +47,30 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::post("/spaces", create)
             .needs(Needs::Identity)
-            .says("Makes a space; who makes it is its admin").checks(Scope::Admin, "A token must have the scope admin.")
+            .says("Create a space; its creator becomes admin").checks(Scope::Admin, "A token must have the scope admin.")
             .dry_run()
             .takes("SpaceInput")
             .answers(201, "Space"),
         Route::get("/spaces", list)
             .needs(Needs::Identity)
-            .says("Spaces of the current user; a token of lesser scope sees its own space").checks(Scope::Read, "A token of the scope admin, and a session, see all spaces of the user; other tokens see their own.")
+            .says("List spaces of the current user; a token of lesser scope sees only its own space").checks(Scope::Read, "A token of the scope admin, and a session, see all spaces of the user; other tokens see their own.")
             .pages()
             .answers(200, "SpaceList"),
-        Route::get("/spaces/{id}", show).needs(Needs::Identity).says("One space").checks(Scope::Read, "For members of the space. A token of another space must have the scope admin.").answers(200, "Space"),
+        Route::get("/spaces/{id}", show).needs(Needs::Identity).says("Get a space").checks(Scope::Read, "For members of the space. A token of another space must have the scope admin.").answers(200, "Space"),
         Route::put("/spaces/{id}", rename)
             .needs(Needs::Identity)
-            .says("Renames a space").checks(Scope::Admin, "For admins of the space; a token must have the scope admin.")
+            .says("Rename a space").checks(Scope::Admin, "For admins of the space; a token must have the scope admin.")
             .dry_run()
             .takes("SpaceUpdate")
             .answers(200, "Space"),
         Route::delete("/spaces/{id}", remove)
             .needs(Needs::Identity)
-            .says("Deletes a space; one that is not empty only with force, and a personal one never").checks(Scope::Admin, "For admins of the space; a token must have the scope admin.")
-            .parameter("force", "boolean", "Also when something is in it")
+            .says("Delete a space; a non-empty one requires force, and a personal one cannot be deleted").checks(Scope::Admin, "For admins of the space; a token must have the scope admin.")
+            .parameter("force", "boolean", "Also if the space is not empty")
             .answers(200, "Space"),
         Route::get("/spaces/{id}/members", members)
             .needs(Needs::Identity)
-            .says("Who is in a space").checks(Scope::Read, "For members of the space. A token of another space must have the scope admin.")
+            .says("List the members of a space").checks(Scope::Read, "For members of the space. A token of another space must have the scope admin.")
             .pages()
             .answers(200, "MemberList"),
         Route::put("/spaces/{id}/members/{user}", put_member)
@@ -81,7 +81,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .answers(202, "Invitation"),
         Route::delete("/spaces/{id}/members/{user}", remove_member)
             .needs(Needs::Identity)
-            .says("Takes a user out of a space; anyone may leave, but not the last admin").checks(Scope::Admin, "For admins of the space, and for members who leave; a token must have the scope admin.")
+            .says("Remove a user from a space; every member may leave, except the last admin").checks(Scope::Admin, "For admins of the space, and for members who leave; a token must have the scope admin.")
             .answers(200, "Member"),
     ]
 }

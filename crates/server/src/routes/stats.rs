@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use haft_core::{AgentId, CallError, Message, SpaceId, Violation};
-use haft_store::{AgentStats, Stats, StatsOf, StatsQuery, StatsStep, ToolStats, Totals, Window};
+use haft_store::{AgentStats, Stats, StatsOf, StatsQuery, StatsStep, StatsWindow, ToolStats, Totals};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -33,8 +33,8 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/stats", read)
             .needs(Needs::Read)
-            .says("How many calls there were, how they ended and how long they took, over time")
-            .parameter("window", "15m|1h|6h|24h|7d|30d|90d", "How far back; 24h when absent")
+            .says("Get call statistics over time: counts, outcomes and durations")
+            .parameter("window", "15m|1h|6h|24h|7d|30d|90d", "Length of the window. Default: 24h")
             .parameter("tool", "string", "Only calls of this tool, by id or name")
             .parameter("agent", "string", "Only calls for this agent, by id or name; not together with tool")
             .answers(200, "Stats"),
@@ -75,9 +75,9 @@ fn open_circuits(state: &AppState, space: SpaceId) -> Vec<String> {
 async fn query(state: &AppState, space: SpaceId, asked: Asked) -> Result<StatsQuery, CallError> {
     let invalid = |name: &str, message: Message| CallError::invalid(vec![Violation::new(name, message)]);
     let window = match &asked.window {
-        None => Window::default(),
-        Some(word) => Window::named(word).ok_or_else(|| {
-            let windows = Window::ALL.map(Window::as_str).join(", ");
+        None => StatsWindow::default(),
+        Some(word) => StatsWindow::named(word).ok_or_else(|| {
+            let windows = StatsWindow::ALL.map(StatsWindow::as_str).join(", ");
             invalid("window", Message::new(&BAD_WINDOW).with("windows", windows))
         })?,
     };
@@ -160,7 +160,7 @@ struct ShownAgent<'a> {
 
 fn shown<'a>(
     stats: &'a Stats,
-    window: Window,
+    window: StatsWindow,
     names: &'a HashMap<AgentId, String>,
     open_circuits: Vec<String>,
 ) -> Shown<'a> {

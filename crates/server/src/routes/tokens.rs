@@ -21,10 +21,10 @@ use crate::visitors::Via;
 
 haft_core::templates! {
     MORE_THAN_OWN = "tokens.moreThanOwn",
-        "may not allow more than what made it: {scope}",
+        "cannot exceed the scope of its creator: {scope}",
         "权限不能超过创建者自身：{scope}";
     IN_THE_PAST = "tokens.inThePast",
-        "must lie in the future",
+        "must be in the future",
         "必须是将来的时间";
     NO_SUCH_TOKEN = "tokens.notFound",
         "there is no token {name}",
@@ -38,17 +38,17 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::post("/tokens", create)
             .needs(Needs::Identity)
-            .says("Makes a token for oneself, in this space or another one is a member of").checks(Scope::Admin, "A token must have the scope admin. The new token allows no more, and lasts no longer, than the one that made it.")
+            .says("Create a token for yourself, in this space or another one that you are a member of").checks(Scope::Admin, "A token must have the scope admin. The new token allows no more, and lasts no longer, than the one that made it.")
             .takes("NewToken")
             .answers(201, "CreatedToken"),
         Route::get("/tokens", list)
             .needs(Needs::Identity)
-            .says("One's own tokens in this space, without their values").checks(Scope::Read, "For every member of the space.")
+            .says("List your own tokens in this space, without their values").checks(Scope::Read, "For every member of the space.")
             .pages()
             .answers(200, "TokenList"),
         Route::delete("/tokens/{id}", remove)
             .needs(Needs::Identity)
-            .says("Takes a token back; it opens nothing from now on").checks(Scope::Read, "Every token may delete itself. The user's other tokens need a session or a token of the scope admin; tokens of others need the role admin as well.")
+            .says("Revoke a token").checks(Scope::Read, "Every token may delete itself. The user's other tokens need a session or a token of the scope admin; tokens of others need the role admin as well.")
             .answers(200, "Token"),
     ]
 }

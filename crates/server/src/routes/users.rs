@@ -20,7 +20,7 @@ haft_core::templates! {
         "there is no user {name}",
         "没有用户 {name}";
     NOT_YOURSELF = "users.notYourself",
-        "nobody can shut themselves out or give up the installation; another admin may",
+        "You cannot deactivate yourself or give up your own admin rights. Ask another admin.",
         "不能停用自己或放弃自己的管理员权限；请由其他管理员操作";
     PASSWORD_OUTLIVES = "users.passwordOutlives",
         "A token that expires cannot set its user's password, and neither can a session that was made from one: the password would outlast the token. Log in with the password or a login link from `haft admin reset`, or use a token that does not expire",
@@ -31,17 +31,17 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::post("/users", create)
             .needs(Needs::Operator)
-            .says("Makes a user with a personal space")
+            .says("Create a user with a personal space")
             .takes("UserInput")
             .answers(201, "User"),
         Route::get("/users", list)
             .needs(Needs::Operator)
-            .says("Users by name, a page at a time")
+            .says("List users by name")
             .pages()
             .answers(200, "UserList"),
         Route::patch("/users/{id}", change)
             .needs(Needs::Identity)
-            .says("Changes a user: one's own password, or anything of anyone for those who run the server")
+            .says("Update a user: your own password, or, for server admins, every field of every user")
             .takes("UserPatch")
             .answers(200, "User"),
     ]

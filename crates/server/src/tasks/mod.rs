@@ -10,7 +10,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use haft_agent::Chat;
 use haft_core::call::RunMode;
-use haft_core::{CallError, Caller, ErrorKind, Message, Reply, RunId};
+use haft_core::{CallError, Caller, ErrorKind, Message, ResultDelivery, RunId};
 use haft_engine::CallRequest;
 use haft_runs::{Begin, Run, RunKey, RunStatus, Runs};
 use haft_store::RunJournal;
@@ -26,10 +26,10 @@ use crate::request::Asked;
 
 haft_core::templates! {
     BAD_KEY = "tasks.badKey",
-        "an Idempotency-Key has 1 to 255 visible ASCII characters",
+        "An Idempotency-Key must have 1 to 255 visible ASCII characters.",
         "Idempotency-Key 须为 1 到 255 个可见 ASCII 字符";
     NOT_IN_BACKGROUND = "tasks.notInBackground",
-        "there is no server here that would go on with it; start one with haft serve and call the tool there",
+        "Background calls are not available here: no server is running. Start one with haft serve and call the tool there.",
         "此处没有可在后台继续执行的服务；请用 haft serve 启动服务后再调用";
 }
 
@@ -132,9 +132,9 @@ pub(crate) async fn execute(
         };
     };
     let binding = request.options.binding.as_deref();
-    let bearing = state.tools.bearing(caller, &request.tool, binding).await?;
+    let bearing = state.tools.call_requirements(caller, &request.tool, binding).await?;
     let is_plain = bearing.is_none_or(|bearing| {
-        !bearing.may_ask && (!bearing.is_async || how.mode.is_some()) && bearing.reply == Reply::Now
+        !bearing.may_ask && (!bearing.is_async || how.mode.is_some()) && bearing.reply == ResultDelivery::Now
     });
     if is_plain && how.is_plain() {
         return plain(state, caller, asked, request).await;
@@ -162,7 +162,7 @@ impl Tasks {
         request: CallRequest,
         how: How,
     ) -> Result<Response, Failure> {
-        let Ok(foreseen) = state.tools.foresee(caller, request.clone()).await else {
+        let Ok(foreseen) = state.tools.preflight(caller, request.clone()).await else {
             // It would not be let in; calling it says so, and leaves its record.
             return plain(state, caller, asked, request).await;
         };
@@ -172,13 +172,17 @@ impl Tasks {
             None => foreseen.tool.spec.run_async || how.delay.is_some(),
         };
         let is_queued = is_async || foreseen.asks;
-        let comes_later = foreseen.reply != Reply::Now;
+        let comes_later = foreseen.reply != ResultDelivery::Now;
         if !is_queued && how.async_after.is_none() && how.key.is_none() && !comes_later {
             return plain(state, caller, asked, request).await;
         }
-        let shown =
-            state.tools.shown(caller, &request.tool, request.options.binding.as_deref(), &foreseen.arguments);
-        let shown = shown.await?.on_record;
+        let shown = state.tools.redact_arguments(
+            caller,
+            &request.tool,
+            request.options.binding.as_deref(),
+            &foreseen.arguments,
+        );
+        let shown = shown.await?.for_record;
         let shown = (shown != *foreseen.arguments).then_some(shown);
         let begin = Begin {
             id: RunId::from(Uuid::now_v7()),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, Method, header};
 use haft_core::{BoxFuture, CallError, Locale};
-use haft_egress::{Egress, Limits, Policy, Request};
+use haft_egress::{Egress, Limits, Request, RequestPolicy};
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Response};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -58,7 +58,7 @@ impl Collector {
         request.content_type = head.headers.get(header::CONTENT_TYPE).cloned();
         request.body = body;
         let limits = Limits { deadline: Some(Instant::now() + PATIENCE), bytes: LARGEST_ANSWER };
-        let answer = self.egress.send(Policy::Operator, request, limits).await;
+        let answer = self.egress.send(RequestPolicy::Operator, request, limits).await;
         let answer = answer.inspect_err(|error| self.failure.keep(error))?;
         let mut response = Response::new(answer.body);
         *response.status_mut() = answer.status;

@@ -115,7 +115,7 @@ impl Traces {
         let Some(mut sender) = sender else { return };
         if tokio::time::timeout(LAST, &mut sender).await.is_err() {
             sender.abort();
-            tracing::warn!("The last spans could not be sent to the collector of traces in time");
+            tracing::warn!("The last spans could not be sent to the trace collector in time");
         }
     }
 }
@@ -205,6 +205,6 @@ impl Sending {
             return;
         }
         self.told = Some(now);
-        tracing::warn!(%error, cause, "Spans could not be sent to the collector of traces and are lost");
+        tracing::warn!(%error, cause, "Spans could not be sent to the trace collector and are lost");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_core::alert::{AlertSpec, Metric, Step};
+use haft_core::alert::{AlertSpec, AlertTransition, Metric};
 use haft_core::secret::SecretOwner;
 use haft_core::{SecretRef, SpaceId};
 use haft_engine::{
@@ -120,7 +120,7 @@ async fn an_alert_is_heard_of_and_costs_calls_nothing() {
     let known = async || app.secrets.reveal(space, None, &key).await.map(|value| value.is_some());
     assert!(known().await.is_ok_and(|is_known| is_known), "a call needs it");
 
-    let fired = app.store.step_alert(space, &alert, Step::Fire, Some(1.0), Timestamp::now()).await;
+    let fired = app.store.step_alert(space, &alert, AlertTransition::Fire, Some(1.0), Timestamp::now()).await;
     assert!(fired.is_ok_and(|alert| alert.is_some()));
     assert_eq!(stream.event().await.name, "alert.fired");
     app.store.close().await;

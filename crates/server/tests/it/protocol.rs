@@ -51,14 +51,14 @@ async fn unknown_routes_and_methods_have_the_envelope_too() {
     let reply = app.api.get("/api/flies").await;
     assert_eq!(
         (reply.status, reply.kind(), reply.message()),
-        (404, "NotFound", "there is nothing at GET /api/flies")
+        (404, "NotFound", "There is no endpoint GET /api/flies.")
     );
     let reply = Client::anonymous(&app.url).get("/flies.js").await;
-    assert_eq!((reply.status, reply.message()), (404, "there is nothing at GET /flies.js"));
+    assert_eq!((reply.status, reply.message()), (404, "There is no endpoint GET /flies.js."));
     let reply = app.api.send(Method::PATCH, "/api/tools/fixed/execute", Vec::new()).await;
     assert_eq!(
         (reply.status, reply.kind(), reply.message()),
-        (405, "BadRequest", "PATCH is not possible at /api/tools/fixed/execute")
+        (405, "BadRequest", "PATCH is not allowed at /api/tools/fixed/execute.")
     );
     assert_eq!(reply.header("allow"), Some("POST"));
     let reply = app.api.get("/api/tools/%FF").await;
@@ -210,7 +210,7 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
         assert_eq!((answer.status().as_u16(), is_closed), (408, true), "{path}");
         let body = to_bytes(answer.into_body(), usize::MAX).await.expect("a body");
         let body: Value = serde_json::from_slice(&body).expect("JSON");
-        assert_eq!(body["message"], "nothing of the body came for 30 seconds", "{path}");
+        assert_eq!(body["message"], "No data of the body arrived for 30 seconds.", "{path}");
         assert_eq!(body["error"]["kind"], "BadRequest", "{path}");
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use haft_core::user::Scope;
 use haft_egress::Egress;
 use haft_engine::{
-    Arguments, BoxFuture, BreakerSettings, Builder, CallContext, CallError, CallRecord, CallSink,
-    ConfigError, Effect, Kind, MockKind, Prepared, SinkError, Tool, ToolOutput, ToolService,
+    Arguments, BoxFuture, BreakerSettings, CallContext, CallError, CallRecord, CallSink, ConfigError, Effect,
+    Kind, MockKind, Prepared, SinkError, Tool, ToolOutput, ToolService, ToolServiceBuilder,
 };
 use haft_server::{ConnectionSettings, ModelSettings, Settings, StoredModels, StoredSecrets, StoredTools};
 use haft_store::{CallLog, Database, Key, MasterKeys, Store};
@@ -96,7 +96,7 @@ impl App {
         Self::start_with(ToolService::builder().sink_of(Arc::new(Stuck), 3), Duration::from_secs(1)).await
     }
 
-    pub(crate) async fn start_with(builder: Builder, grace: Duration) -> Self {
+    pub(crate) async fn start_with(builder: ToolServiceBuilder, grace: Duration) -> Self {
         let builder = builder.kind(MockKind).kind(Clumsy).breaker(BreakerSettings::default());
         let store = store().await;
         let engine = builder.cache().limits().tools(Arc::new(StoredTools::new(store.clone()))).build();
@@ -148,7 +148,7 @@ impl App {
         reply.data().clone()
     }
 
-    pub(crate) async fn execute(&self, tool: &str, body: Value) -> haft_testkit::Reply {
+    pub(crate) async fn execute(&self, tool: &str, body: Value) -> haft_testkit::TestResponse {
         self.api.post(&format!("/api/tools/{tool}/execute"), &body).await
     }
 }

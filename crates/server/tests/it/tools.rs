@@ -146,7 +146,7 @@ async fn a_stale_writer_is_told_and_loses_nothing() {
     let second =
         app.api.with("if-match", "\"1\"").put("/api/tools/a", &mock("a", json!([{"data": 2}]))).await;
     assert_eq!((second.status, second.kind()), (409, "Conflict"));
-    assert!(second.message().starts_with("a was changed meanwhile: its version is 2, not 1"));
+    assert!(second.message().starts_with("a has been changed: its version is 2, not 1"));
     assert_eq!(app.execute("a", json!({})).await.data()["data"], 1);
     assert_eq!(app.api.with("if-match", "1").delete("/api/tools/a").await.status, 409);
     let reply = app.api.with("if-match", "latest").delete("/api/tools/a").await;

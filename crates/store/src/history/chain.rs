@@ -1,5 +1,4 @@
-//! The chain over entries: what is hashed of each, the walk along all of them, and what is old going from its
-//! beginning.
+//! The hash chain over history entries: hashed fields, verification, and deletion of old entries.
 
 use haft_core::CallError;
 use jiff::Timestamp;
@@ -7,27 +6,27 @@ use sqlx::AssertSqlSafe;
 
 use super::COLUMNS;
 use crate::Store;
-use crate::chain::{Chain, ChainFault, Hasher, Link, Place, Verification, Walk, read_link};
 use crate::db::{Arg, args};
 use crate::failure;
+use crate::hash_chain::{Chain, ChainFault, ChainPosition, ChainWalk, Hasher, Link, Verification, read_link};
 use crate::row::Row;
 
 pub(super) const CHAIN: Chain = Chain::in_table("history_chain");
 
-/// So many rows are read or taken away at once.
-const STEP: u64 = 500;
+/// Maximum number of rows that are read or deleted at once.
+const BATCH_SIZE: u64 = 500;
 
-/// And so many batches go at most before somebody else has a turn.
-const BATCHES: usize = 10;
+/// Maximum number of batches that are deleted per call.
+const MAX_BATCHES: usize = 10;
 
-/// So many entries stay at most, however young they are.
-const MOST: i64 = 1_000_000;
+/// Maximum number of entries, regardless of their age.
+const MAX_ENTRIES: i64 = 1_000_000;
 
-/// Where the link of a row stands behind [`COLUMNS`].
+/// Column of the link, after [`COLUMNS`].
 const LINK: usize = 10;
 
-/// A row as it stands in the table, word for word.
-pub(super) struct Stored {
+/// A history row as stored.
+pub(super) struct HistoryRow {
     pub(super) space: String,
     pub(super) at: i64,
     pub(super) user: Option<String>,
@@ -39,7 +38,7 @@ pub(super) struct Stored {
     pub(super) details: String,
 }
 
-impl Stored {
+impl HistoryRow {
     fn read(row: &Row) -> Result<Self, CallError> {
         Ok(Self {
             space: row.text(1)?,
@@ -54,7 +53,7 @@ impl Stored {
         })
     }
 
-    /// The next link.
+    /// Computes the link of this row.
     pub(super) fn link(&self, before: &Link, seq: i64) -> Link {
         let mut hash = Hasher::new("haft change 1", before, seq);
         hash.text(&self.space);
@@ -69,7 +68,7 @@ impl Stored {
         hash.link()
     }
 
-    pub(super) fn args(self, at: Place) -> Vec<Arg> {
+    pub(super) fn args(self, at: ChainPosition) -> Vec<Arg> {
         vec![
             Arg::Int(Some(at.seq)),
             Arg::from(self.space),
@@ -87,45 +86,45 @@ impl Stored {
 }
 
 impl Store {
-    /// Walks through the chain of all changes, of every space, to its end. Others may be made meanwhile.
+    /// Verifies the history chain of all spaces. Entries may be appended concurrently.
     pub async fn verify_history(&self) -> Result<Verification, CallError> {
         loop {
-            let (anchor, _) = CHAIN.ends(self.db()).await?;
-            let mut walk = Walk::after(anchor);
+            let (anchor, _) = CHAIN.bounds(self.db()).await?;
+            let mut walk = ChainWalk::starting_at(anchor);
             let before = self.count_history_before(anchor).await?;
-            // Entries go one by one, so none is left before the beginning.
+            // Entries are deleted one by one, so none may remain before the anchor.
             let fault = match before {
                 0 => self.walk_history(&mut walk).await?,
-                _ => Some(ChainFault::added(anchor.seq)),
+                _ => Some(ChainFault::unexpected_row(anchor.seq)),
             };
-            // What went by rule while we looked is not missing.
-            if fault.is_none() || CHAIN.ends(self.db()).await?.0 == anchor {
-                return Ok(walk.found(before, fault));
+            // Entries that retention deleted during the walk are not missing.
+            if fault.is_none() || CHAIN.bounds(self.db()).await?.0 == anchor {
+                return Ok(walk.verification(before, fault));
             }
         }
     }
 
-    /// Lets go of what was done before an instant, and of what is more than may be kept. It stops after some
-    /// thousands, and says how many entries went; ask again until none does.
-    pub async fn forget_history(&self, before: Timestamp) -> Result<u64, CallError> {
-        let mut gone = 0;
-        for _ in 0..BATCHES {
-            let some = self.forget_some_history(before).await?;
-            gone += some;
-            if some < STEP {
+    /// Deletes entries before an instant and those above the maximum number. Each call deletes at most a few
+    /// thousand; call again until it returns 0.
+    pub async fn prune_history(&self, before: Timestamp) -> Result<u64, CallError> {
+        let mut total = 0;
+        for _ in 0..MAX_BATCHES {
+            let deleted = self.prune_history_batch(before).await?;
+            total += deleted;
+            if deleted < BATCH_SIZE {
                 break;
             }
         }
-        Ok(gone)
+        Ok(total)
     }
 
-    async fn walk_history(&self, walk: &mut Walk) -> Result<Option<ChainFault>, CallError> {
+    async fn walk_history(&self, walk: &mut ChainWalk) -> Result<Option<ChainFault>, CallError> {
         let sql = format!("SELECT {COLUMNS}, h.chain FROM history h WHERE seq > $1 ORDER BY seq LIMIT $2");
         loop {
-            let args = vec![Arg::Int(Some(walk.last().seq)), Arg::from(STEP)];
+            let args = vec![Arg::Int(Some(walk.last().seq)), Arg::from(BATCH_SIZE)];
             let rows = self.db().rows(AssertSqlSafe(sql.clone()), args).await?;
             if rows.is_empty() {
-                match walk.is_at(CHAIN.ends(self.db()).await?.1) {
+                match walk.has_reached(CHAIN.bounds(self.db()).await?.1) {
                     Ok(true) => return Ok(None),
                     Ok(false) => {}
                     Err(fault) => return Ok(Some(fault)),
@@ -133,44 +132,46 @@ impl Store {
             }
             for row in rows {
                 let last = walk.last();
-                // SQLite takes anything for a number, and puts it behind all that are.
-                let Ok(seq) = row.int(0) else { return Ok(Some(ChainFault::added(last.seq + 1))) };
-                if let Err(fault) = walk.take(seq, row.text(6).ok(), next(&row, seq, last)) {
+                // SQLite accepts any type in an integer column, and orders it after all numbers.
+                let Ok(seq) = row.int(0) else { return Ok(Some(ChainFault::unexpected_row(last.seq + 1))) };
+                if let Err(fault) = walk.check_row(seq, row.text(6).ok(), verified_link(&row, seq, last)) {
                     return Ok(Some(fault));
                 }
             }
         }
     }
 
-    async fn count_history_before(&self, anchor: Place) -> Result<u64, CallError> {
+    async fn count_history_before(&self, anchor: ChainPosition) -> Result<u64, CallError> {
         let sql = "SELECT COUNT(*) FROM history WHERE seq <= $1";
         let row = self.db().row(sql, vec![Arg::Int(Some(anchor.seq))]).await?;
         row.ok_or_else(|| failure::unreadable("no count"))?.number(0)
     }
 
-    /// Takes entries from the beginning of the chain for as long as they are old, or too many.
-    async fn forget_some_history(&self, before: Timestamp) -> Result<u64, CallError> {
+    /// Deletes one batch from the start of the chain: old entries and those above the maximum.
+    async fn prune_history_batch(&self, before: Timestamp) -> Result<u64, CallError> {
         let mut tx = self.db().begin().await?;
-        let first_kept = CHAIN.hold(&mut tx).await?.seq - MOST + 1;
+        let first_retained = CHAIN.lock_head(&mut tx).await?.seq - MAX_ENTRIES + 1;
         let mut last = None;
-        for row in tx.rows("SELECT seq, chain, at FROM history ORDER BY seq LIMIT $1", args![STEP]).await? {
+        for row in
+            tx.rows("SELECT seq, chain, at FROM history ORDER BY seq LIMIT $1", args![BATCH_SIZE]).await?
+        {
             let seq = row.int(0)?;
-            if seq >= first_kept && row.time(2)? >= before {
+            if seq >= first_retained && row.time(2)? >= before {
                 break;
             }
-            last = Some(Place { seq, link: read_link(row.bytes(1)?)? });
+            last = Some(ChainPosition { seq, link: read_link(row.bytes(1)?)? });
         }
         let Some(last) = last else { return Ok(0) };
         CHAIN.move_anchor(&mut tx, last).await?;
-        let gone = tx.run("DELETE FROM history WHERE seq <= $1", vec![Arg::Int(Some(last.seq))]).await?;
+        let deleted = tx.run("DELETE FROM history WHERE seq <= $1", vec![Arg::Int(Some(last.seq))]).await?;
         tx.commit().await?;
-        Ok(gone)
+        Ok(deleted)
     }
 }
 
-/// The link of a row that is as it was written.
-fn next(row: &Row, seq: i64, last: Place) -> Option<Link> {
-    let stored = Stored::read(row).ok()?;
+/// Returns the link of a row. Returns `None` if it does not match the row.
+fn verified_link(row: &Row, seq: i64, last: ChainPosition) -> Option<Link> {
+    let stored = HistoryRow::read(row).ok()?;
     let written = read_link(row.bytes(LINK).ok()?).ok()?;
     (stored.link(&last.link, seq) == written).then_some(written)
 }

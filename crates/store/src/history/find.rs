@@ -1,4 +1,5 @@
-//! Reading entries: a page at a time with the newest first, or all after a place with the oldest first.
+//! Reading history entries: pages with the newest first, or all after a sequence number with the oldest
+//! first.
 
 use std::fmt::Write as _;
 
@@ -12,44 +13,45 @@ use crate::db::{Arg, args};
 use crate::failure;
 use crate::page::{self, Page};
 
-/// What the cursors of this list begin with.
+/// Prefix of the cursors of this list.
 const CURSOR: &str = "change";
 
-/// So many entries are given at once.
-const MOST: u64 = 1000;
+/// Maximum number of entries per request.
+const MAX_ENTRIES: u64 = 1000;
 
-/// Which entries of a space.
+/// Selects entries of a space.
 #[derive(Debug, Clone, Default)]
 pub struct HistoryFilter {
     pub what: Option<What>,
-    /// The id of what was changed; a secret's is its name.
+    /// The id of the changed object; for a secret, its name.
     pub id: Option<String>,
     pub user: Option<UserId>,
-    /// Done then or later.
+    /// Inclusive.
     pub from: Option<Timestamp>,
-    /// Done before.
+    /// Exclusive.
     pub to: Option<Timestamp>,
-    /// Only what somebody may see; everything when absent.
-    pub sight: Option<Sight>,
+    /// Limits the result to entries that a user may see. `None` means all.
+    pub sight: Option<HistoryVisibility>,
 }
 
-/// Which entries somebody may see.
+/// The entries that a user may see.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sight {
-    /// Those about such things.
+pub struct HistoryVisibility {
+    /// Entries about these kinds of objects.
     pub whats: Vec<What>,
-    /// And whatever this user did.
+    /// Entries caused by this user.
     pub own: UserId,
 }
 
-impl Sight {
+impl HistoryVisibility {
+    /// Returns true if the user may see an entry.
     pub fn shows(&self, entry: &HistoryEntry) -> bool {
         entry.user == Some(self.own) || self.whats.contains(&entry.what)
     }
 }
 
 impl Store {
-    /// What was changed in a space, the newest first.
+    /// Lists the history of a space, newest first.
     pub async fn history(
         &self,
         space: SpaceId,
@@ -64,8 +66,8 @@ impl Store {
                AND ($6 IS NULL OR h.at >= $6) AND ($7 IS NULL OR h.at < $7)"
         );
         let what = what.map(|what| what.as_str().to_owned());
-        let mut args = args![space, before(page)?, what, id.clone(), *user, *from, *to];
-        if let Some(Sight { whats, own }) = sight {
+        let mut args = args![space, upper_bound(page)?, what, id.clone(), *user, *from, *to];
+        if let Some(HistoryVisibility { whats, own }) = sight {
             args.push(Arg::from(*own));
             let _ = write!(sql, " AND (h.user_id = ${}", args.len());
             for what in whats {
@@ -81,7 +83,7 @@ impl Store {
         Ok(page.cut(entries?, |entry| (CURSOR, entry.seq.to_string())))
     }
 
-    /// What was changed in a space after a place, the oldest first, and no more than so many.
+    /// Lists the history of a space after a sequence number, oldest first, at most `most` entries.
     pub async fn history_since(
         &self,
         space: SpaceId,
@@ -92,24 +94,24 @@ impl Store {
             "SELECT {COLUMNS}, u.name FROM history h LEFT JOIN users u ON u.id = h.user_id
              WHERE h.space_id = $1 AND h.seq > $2 ORDER BY h.seq LIMIT $3"
         );
-        let rows = self.db().rows(AssertSqlSafe(sql), args![space, seq, most.min(MOST)]).await?;
+        let rows = self.db().rows(AssertSqlSafe(sql), args![space, seq, most.min(MAX_ENTRIES)]).await?;
         rows.iter().map(entry).collect()
     }
 
-    /// The place of the last change of a space; 0 when there is none.
-    pub async fn last_history(&self, space: SpaceId) -> Result<u64, CallError> {
+    /// Returns the sequence number of the last entry of a space, or 0 if there is none.
+    pub async fn last_history_seq(&self, space: SpaceId) -> Result<u64, CallError> {
         let sql = "SELECT COALESCE(MAX(seq), 0) FROM history WHERE space_id = $1";
         let row = self.db().row(sql, args![space]).await?;
-        row.ok_or_else(|| failure::unreadable("no place"))?.number(0)
+        row.ok_or_else(|| failure::unreadable("no sequence number"))?.number(0)
     }
 }
 
-/// The place before which a page begins.
-fn before(page: &Page) -> Result<u64, CallError> {
+/// Reads the sequence number below which the page begins.
+fn upper_bound(page: &Page) -> Result<u64, CallError> {
     if page.cursor.is_none() {
         return Ok(u64::MAX);
     }
     let bad = || CallError::invalid(vec![Violation::new("cursor", Message::new(&page::BAD_CURSOR))]);
-    let (list, seq) = page.after()?;
+    let (list, seq) = page.start_key()?;
     if list == CURSOR { seq.parse().map_err(|_| bad()) } else { Err(bad()) }
 }

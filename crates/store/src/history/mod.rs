@@ -1,64 +1,65 @@
-//! Who changed what: one entry for each thing that a change touched, written with the change itself.
+//! History: one entry per changed object, written in the transaction of the change.
 //!
-//! Nothing here decides who may see an entry, and none holds the value of a secret, a token or a password.
+//! Permissions are checked by the callers. Entries never contain the value of a secret, a token or a
+//! password.
 
 mod chain;
-mod changed;
+mod changed_fields;
+mod event_name;
 mod find;
 mod note;
-mod words;
 
 use haft_core::{CallError, SpaceId, UserId};
 use jiff::Timestamp;
 use serde_json::Value;
 
-pub(crate) use self::changed::changed;
-pub use self::find::{HistoryFilter, Sight};
+pub(crate) use self::changed_fields::changed_fields;
+pub use self::event_name::{Action, What};
+pub use self::find::{HistoryFilter, HistoryVisibility};
 pub(crate) use self::note::{Note, Notes};
-pub use self::words::{Action, What};
 
 use crate::feed;
 use crate::row::Row;
 
-/// One thing that was changed.
+/// One changed object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryEntry {
-    /// The place in the order of all changes, counted from 1.
+    /// Sequence number over all changes, counted from 1.
     pub seq: u64,
-    /// [`no_space`] for what belongs to none: users, and spaces that are gone.
+    /// [`no_space`] for objects outside of spaces: users, and deleted spaces.
     pub space: SpaceId,
     pub at: Timestamp,
-    /// Who did it; nobody when the program did it by itself.
+    /// The user who made the change. `None` if the server made it.
     pub user: Option<UserId>,
     pub user_name: Option<String>,
     pub what: What,
     pub action: Action,
     pub id: String,
-    /// Its name after the change.
+    /// Name of the object after the change.
     pub name: String,
-    /// Its version after the change, where it has versions; the last one when it was deleted.
+    /// Version of the object after the change, if it has versions. After a deletion, the last version.
     pub version: Option<u64>,
-    /// An object: what else is known, such as the names of the fields that changed.
+    /// An object with further information, such as the names of the changed fields.
     pub details: Value,
 }
 
 impl HistoryEntry {
-    /// What happened, such as `tool.updated`.
+    /// Returns the event name, such as `tool.updated`.
     pub fn event_name(&self) -> String {
         format!("{}.{}", self.what.as_str(), self.action.as_str())
     }
 }
 
-/// Stands for the space of what belongs to none.
+/// The space id of objects outside of spaces.
 pub fn no_space() -> SpaceId {
     feed::identity()
 }
 
-/// The columns of a row, in the order of every statement; its link and the name of its user come behind.
+/// The columns of a row, in the order of every statement. The link and the user name follow.
 const COLUMNS: &str = "h.seq, h.space_id, h.at, h.user_id, h.what, h.action, h.thing_id, h.thing_name, \
                        h.version, h.details";
 
-/// Reads an entry with the name of its user.
+/// Reads an entry and the name of its user.
 fn entry(row: &Row) -> Result<HistoryEntry, CallError> {
     Ok(HistoryEntry {
         seq: row.number(0)?,

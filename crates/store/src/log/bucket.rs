@@ -1,4 +1,4 @@
-//! One bucket of the statistics: whose calls it counts, when they began, and how it stands in the columns.
+//! One bucket of the statistics: its key, its counts, and their columns.
 
 use haft_core::{CallError, ToolId};
 use uuid::Uuid;
@@ -9,7 +9,7 @@ use super::totals::Totals;
 use crate::db::Arg;
 use crate::row::Row;
 
-/// Whose calls are counted together.
+/// The dimension by which calls are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Series {
     Space,
@@ -27,8 +27,8 @@ impl Series {
     }
 }
 
-/// What tells buckets apart, in the order of the primary key: those of one time stand together, so that few
-/// pages of the table change while calls are counted.
+/// The primary key of a bucket. Buckets of the same time are adjacent, so that counting touches few pages of
+/// the table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) space: Uuid,
@@ -36,7 +36,7 @@ pub(super) struct Key {
     pub(super) series: Series,
     /// In microseconds since the epoch.
     pub(super) start: i64,
-    /// The name of a tool, the id of an agent; nothing for the space, and for names that no tool had.
+    /// The name of a tool or the id of an agent. Empty for the space, and for calls of unknown tools.
     pub(super) name: String,
 }
 
@@ -53,28 +53,28 @@ impl Key {
         ]
     }
 
-    /// The values of a key that no bucket has.
+    /// A key that matches no bucket.
     pub(super) fn no_args() -> [Arg; 5] {
         [Arg::Bytes(None), Arg::Int(None), Arg::Text(None), Arg::Int(None), Arg::Text(None)]
     }
 }
 
-/// What is counted in a bucket.
+/// The counts of a bucket.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Bucket {
-    /// The tool that had the name last.
+    /// The tool that last had this name.
     pub(super) tool: Option<ToolId>,
     pub(super) totals: Totals,
 }
 
 impl Bucket {
-    /// Adds what was counted before.
+    /// Adds earlier counts.
     pub(super) fn add_earlier(&mut self, earlier: Self) {
         self.tool = self.tool.take().or(earlier.tool);
         self.totals.merge(&earlier.totals);
     }
 
-    /// Adds what was counted later.
+    /// Adds later counts.
     pub(super) fn add_later(&mut self, later: &Self) {
         if later.tool.is_some() {
             self.tool.clone_from(&later.tool);
@@ -82,7 +82,7 @@ impl Bucket {
         self.totals.merge(&later.totals);
     }
 
-    /// The columns besides those of the key.
+    /// The columns that are not part of the key.
     pub(super) fn columns() -> impl Iterator<Item = &'static str> {
         ["tool_id"].into_iter().chain(Totals::COLUMNS)
     }
@@ -96,7 +96,7 @@ impl Bucket {
         [Arg::Text(self.tool.as_ref().map(ToString::to_string))].into_iter().chain(self.totals.args())
     }
 
-    /// The bucket at the columns that begin there.
+    /// Reads a bucket from the columns that start at `first`.
     pub(super) fn read(row: &Row, first: usize) -> Result<Self, CallError> {
         let tool = match row.maybe_text(first)? {
             Some(_) => Some(row.tool_id(first)?),

@@ -1,4 +1,4 @@
-//! One call as it is on record: its row, its bodies, and how both stand in the columns.
+//! One logged call: its row, its bodies, and their columns.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,70 +8,71 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::chain::Link;
 use crate::db::Arg;
 use crate::failure;
+use crate::hash_chain::Link;
 use crate::row::Row;
 
-/// What is known of one finished call, but for what it was given and what it gave.
+/// A finished call without its arguments and result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRow {
-    /// A UUIDv7 of the moment at which the call began: the order of ids is that of time.
+    /// UUIDv7 of the time at which the call began, so ids are ordered by time.
     pub id: Uuid,
     pub space: SpaceId,
-    /// A caller may have given the same one to several calls.
+    /// Callers may use the same call id several times.
     pub call_id: CallId,
-    /// None when the caller named a tool that does not exist.
+    /// `None` if no tool has the requested name.
     pub tool: Option<(ToolId, u64)>,
     pub tool_name: Arc<str>,
     pub agent: Option<AgentId>,
     pub conversation: Option<ConversationId>,
     pub user: Option<UserId>,
     pub source: Source,
-    /// How it failed, if it did.
+    /// The failure. `None` if the call succeeded.
     pub error: Option<CallFailure>,
     pub attempts: u32,
     pub cached: bool,
-    /// JSON: the paths of arguments that were coerced, if any were.
+    /// JSON list of the paths of coerced arguments, if any.
     pub coerced: Option<String>,
-    /// JSON: how the result differs from the output schema.
+    /// JSON list of the deviations of the result from the output schema, if any.
     pub warnings: Option<String>,
-    /// Kept to the microsecond.
+    /// Stored in microseconds.
     pub duration: Duration,
-    /// Kept to the microsecond.
+    /// Stored in microseconds.
     pub started_at: Timestamp,
-    /// The call that this one repeats.
+    /// The call that this one replays.
     pub replay_of: Option<CallId>,
     pub arguments_cut: bool,
     pub result_cut: bool,
-    /// The arguments are there as they were: neither cut nor masked.
+    /// True if the stored arguments are complete: neither truncated nor redacted.
     pub replayable: bool,
 }
 
-/// How a call failed, in English.
+/// The failure of a call, with its message in English.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallFailure {
     pub kind: ErrorKind,
     pub message: String,
-    /// JSON, an object.
+    /// A JSON object.
     pub details: String,
 }
 
-/// What a call was given and what it gave, as JSON text, cut where it was too long.
+/// The arguments and the result of a call as JSON, truncated if too long.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallBodies {
     pub arguments: Arc<str>,
-    /// None when the call failed.
+    /// `None` if the call failed.
     pub result: Option<Arc<str>>,
 }
 
-/// All that is kept of one call.
+/// A logged call with its bodies.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedCall {
     pub row: CallRow,
     pub bodies: CallBodies,
 }
 
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallStatus {
@@ -91,6 +92,7 @@ impl CallStatus {
 }
 
 impl CallRow {
+    /// Returns the outcome, which follows from the error.
     pub fn status(&self) -> CallStatus {
         match &self.error {
             None => CallStatus::Success,
@@ -149,7 +151,7 @@ pub(super) const SEQ: usize = 0;
 pub(super) const CALL_ID: usize = 3;
 pub(super) const STATUS: usize = 11;
 pub(super) const CHAIN: usize = 25;
-/// Where the bodies stand when they are read together with the row.
+/// Positions of the bodies, when they are selected after the row.
 const ARGUMENTS: usize = 26;
 const RESULT: usize = 27;
 
@@ -158,7 +160,7 @@ pub(super) fn columns() -> String {
     COLUMNS.map(|column| format!("l.{column}")).join(", ")
 }
 
-/// The values of a row, as [`COLUMNS`] has them.
+/// Returns the values of a row, in the order of [`COLUMNS`].
 pub(super) fn row_args(seq: i64, call: &CallRow, link: &Link, tools: &mut ToolText) -> [Arg; COLUMNS.len()] {
     let (tool_id, tool_version) = match &call.tool {
         Some((id, version)) => (Arg::Shared(tools.of(id)), Arg::from(*version)),
@@ -200,7 +202,7 @@ pub(super) fn row_args(seq: i64, call: &CallRow, link: &Link, tools: &mut ToolTe
     ]
 }
 
-/// The id of a tool as text, made once for calls of the same tool that follow each other.
+/// Caches the text of the last tool id; consecutive calls often have the same tool.
 #[derive(Default)]
 pub(super) struct ToolText(Option<(ToolId, Arc<str>)>);
 
@@ -225,7 +227,7 @@ pub(super) fn body_args(seq: i64, call: &LoggedCall) -> [Arg; BODY_COLUMNS.len()
     [Arg::Int(Some(seq)), uuid(row.id), Arg::Shared(bodies.arguments.clone()), result]
 }
 
-/// The row at the columns of [`columns`].
+/// Reads a row that was selected with [`columns`].
 pub(super) fn call_row(row: &Row) -> Result<CallRow, CallError> {
     let tool = match row.maybe_text(4)? {
         Some(_) => Some((row.tool_id(4)?, row.number(5)?)),
@@ -261,7 +263,7 @@ pub(super) fn call_row(row: &Row) -> Result<CallRow, CallError> {
     })
 }
 
-/// A call is known by the id of its row, unless its caller gave it another.
+/// Returns the call id to store. Returns `None` if it equals the id of the row.
 fn own_call_id(call: &CallRow) -> Option<String> {
     let mut buffer = Uuid::encode_buffer();
     let id = call.id.hyphenated().encode_lower(&mut buffer);
@@ -275,7 +277,7 @@ fn call_id(row: &Row, id: Uuid) -> Result<CallId, CallError> {
     }
 }
 
-/// The row with its bodies, which stand behind it.
+/// Reads a row and the bodies that follow it.
 pub(super) fn logged_call(row: &Row) -> Result<LoggedCall, CallError> {
     let bodies = CallBodies {
         arguments: row.text(ARGUMENTS)?.into(),
@@ -284,7 +286,7 @@ pub(super) fn logged_call(row: &Row) -> Result<LoggedCall, CallError> {
     Ok(LoggedCall { row: call_row(row)?, bodies })
 }
 
-/// An id as its 16 bytes, whose order is that of the id.
+/// Converts an id to its 16 bytes, which sort like the id.
 pub(super) fn uuid(id: impl Into<Uuid>) -> Arg {
     Arg::Bytes(Some(id.into().as_bytes().to_vec()))
 }

@@ -1,4 +1,4 @@
-//! The chain over calls on record: what is hashed of each, and the walk along all of them.
+//! The hash chain over logged calls: hashed fields and verification.
 
 use haft_core::{CallError, ToolId};
 use sqlx::AssertSqlSafe;
@@ -6,17 +6,17 @@ use uuid::Uuid;
 
 use super::CallLog;
 use super::call::{CALL_ID, CHAIN as LINK, LoggedCall, SEQ, STATUS, columns, logged_call, source};
-use crate::chain::{Chain, ChainFault, Hasher, Link, Place, Verification, Walk, read_link};
 use crate::db::{Arg, Db};
 use crate::failure;
+use crate::hash_chain::{Chain, ChainFault, ChainPosition, ChainWalk, Hasher, Link, Verification, read_link};
 use crate::row::Row;
 
 pub(super) const CHAIN: Chain = Chain::in_table("tool_call_chain");
 
-/// So many rows are read at once.
-const STEP: u64 = 500;
+/// Maximum number of rows that are read at once.
+const BATCH_SIZE: u64 = 500;
 
-/// The next link.
+/// Computes the link of a call.
 pub(super) fn link(before: &Link, seq: i64, call: &LoggedCall) -> Link {
     let LoggedCall { row, bodies } = call;
     let mut hash = Hasher::new("haft call 1", before, seq);
@@ -53,55 +53,56 @@ pub(super) fn link(before: &Link, seq: i64, call: &LoggedCall) -> Link {
 }
 
 impl CallLog {
-    /// Walks through the chain to its end. Calls may be written and old ones may go meanwhile.
+    /// Verifies the whole chain. Calls may be appended, and old ones deleted, concurrently.
     pub async fn verify(&self) -> Result<Verification, CallError> {
         loop {
-            let (anchor, _) = CHAIN.ends(self.db()).await?;
+            let (anchor, _) = CHAIN.bounds(self.db()).await?;
             let verification = self.verify_after(anchor).await?;
-            // What went by rule while we looked is not missing.
-            if verification.fault.is_none() || CHAIN.ends(self.db()).await?.0 == anchor {
+            // Rows that retention deleted during the walk are not missing.
+            if verification.fault.is_none() || CHAIN.bounds(self.db()).await?.0 == anchor {
                 return Ok(verification);
             }
         }
     }
 
-    async fn verify_after(&self, anchor: Place) -> Result<Verification, CallError> {
-        let mut walk = Walk::after(anchor);
+    async fn verify_after(&self, anchor: ChainPosition) -> Result<Verification, CallError> {
+        let mut walk = ChainWalk::starting_at(anchor);
         let unchecked = self.count_before(anchor).await?;
         let fault = match self.db() {
-            // Rows go one by one, so none is left before the beginning.
-            Db::Sqlite(_) if unchecked > 0 => Some(ChainFault::added(anchor.seq)),
+            // Rows are deleted one by one, so none may remain before the anchor.
+            Db::Sqlite(_) if unchecked > 0 => Some(ChainFault::unexpected_row(anchor.seq)),
             Db::Sqlite(_) | Db::Postgres(_) => self.walk_chain(&mut walk).await?,
         };
-        Ok(walk.found(unchecked, fault))
+        Ok(walk.verification(unchecked, fault))
     }
 
-    async fn walk_chain(&self, walk: &mut Walk) -> Result<Option<ChainFault>, CallError> {
+    async fn walk_chain(&self, walk: &mut ChainWalk) -> Result<Option<ChainFault>, CallError> {
         let mut last_id = vec![u8::MAX; 16];
         loop {
-            let rows = self.after(walk.last().seq, last_id.clone()).await?;
+            let rows = self.rows_after(walk.last().seq, last_id.clone()).await?;
             if rows.is_empty() {
-                match walk.is_at(CHAIN.ends(self.db()).await?.1) {
+                match walk.has_reached(CHAIN.bounds(self.db()).await?.1) {
                     Ok(true) => return Ok(None),
                     Ok(false) => {}
                     Err(fault) => return Ok(Some(fault)),
                 }
             }
             for row in rows {
-                let next = next(&row, walk.last());
-                let link = next.as_ref().map(|(link, _)| *link);
-                if let Err(fault) = walk.take(row.int(SEQ)?, row.text(CALL_ID).ok(), link) {
+                let verified = verify_row(&row, walk.last());
+                let link = verified.as_ref().map(|(link, _)| *link);
+                if let Err(fault) = walk.check_row(row.int(SEQ)?, row.text(CALL_ID).ok(), link) {
                     return Ok(Some(fault));
                 }
-                if let Some((_, id)) = next {
+                if let Some((_, id)) = verified {
                     last_id = id;
                 }
             }
         }
     }
 
-    /// The rows after a place. Two at the same place are told apart by their ids.
-    async fn after(&self, seq: i64, id: Vec<u8>) -> Result<Vec<Row>, CallError> {
+    /// Reads the rows after a sequence number and id. The id distinguishes rows with the same sequence
+    /// number.
+    async fn rows_after(&self, seq: i64, id: Vec<u8>) -> Result<Vec<Row>, CallError> {
         let sql = format!(
             "SELECT {}, b.arguments, b.result
              FROM (SELECT * FROM tool_call_log WHERE seq >= $1 AND (seq > $1 OR id > $2)
@@ -109,19 +110,19 @@ impl CallLog {
              LEFT JOIN tool_call_bodies b ON b.seq = l.seq AND b.id = l.id ORDER BY l.seq, l.id",
             columns()
         );
-        let args = vec![Arg::Int(Some(seq)), Arg::from(id), Arg::from(STEP)];
+        let args = vec![Arg::Int(Some(seq)), Arg::from(id), Arg::from(BATCH_SIZE)];
         self.db().rows(AssertSqlSafe(sql), args).await
     }
 
-    async fn count_before(&self, anchor: Place) -> Result<u64, CallError> {
+    async fn count_before(&self, anchor: ChainPosition) -> Result<u64, CallError> {
         let sql = "SELECT COUNT(*) FROM tool_call_log WHERE seq <= $1";
         let row = self.db().row(sql, vec![Arg::Int(Some(anchor.seq))]).await?;
         row.ok_or_else(|| failure::unreadable("no count"))?.number(0)
     }
 }
 
-/// The link and the id of a row that is as it was written.
-fn next(row: &Row, last: Place) -> Option<(Link, Vec<u8>)> {
+/// Returns the link and the id of a row. Returns `None` if the link does not match the row.
+fn verify_row(row: &Row, last: ChainPosition) -> Option<(Link, Vec<u8>)> {
     let call = logged_call(row).ok()?;
     let written = read_link(row.bytes(LINK).ok()?).ok()?;
     let is_same = link(&last.link, row.int(SEQ).ok()?, &call) == written

@@ -1,4 +1,4 @@
-//! Reading rows: a page at a time, the newest first, by what is asked for; and one with its bodies.
+//! Reading calls: filtered pages with the newest first, and single calls with their bodies.
 
 use std::cmp::Reverse;
 
@@ -8,72 +8,72 @@ use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
 use super::call::{CallRow, CallStatus, LoggedCall, call_row, columns, logged_call, uuid};
-use super::course::{Part, Search, asked_of};
+use super::scan::{Part, Search, conditions_of};
 use super::walk::Found;
-use super::{CallLog, id, words};
+use super::{CallLog, full_text, id};
 use crate::db::Arg;
 use crate::page::{self, Page};
 
 haft_core::templates! {
     NO_WORDS = "log.noWords",
-        "holds no word to look for",
+        "contains no word to search for",
         "没有可供搜索的词";
 }
 
-/// What the cursors of this list begin with.
+/// Prefix of the cursors of this list.
 const CURSOR: &str = "call";
 
-/// So many rows are looked at for one page, which takes some tens of milliseconds where they lie far apart.
+/// Maximum number of rows scanned per page; takes tens of milliseconds if they are far apart on disk.
 const STEPS: u64 = 10_000;
 
-/// Which calls of a space.
+/// Selects calls of a space.
 #[derive(Debug, Clone, Default)]
 pub struct CallFilter {
-    /// The id of a tool, or the name it was called by.
+    /// The id of a tool, or the name by which it was called.
     pub tool: Option<String>,
     pub agent: Option<AgentId>,
     pub user: Option<UserId>,
     pub status: Option<CallStatus>,
     pub kind: Option<ErrorKind>,
     pub source: Option<Source>,
-    /// Begun then or later.
+    /// Inclusive.
     pub from: Option<Timestamp>,
-    /// Begun before.
+    /// Exclusive.
     pub to: Option<Timestamp>,
-    /// Words of the tool's name or of the error; `refus*` stands for all that begin so.
+    /// Words of the tool name or the error message; `refus*` matches a prefix.
     pub text: Option<String>,
 }
 
 impl CallLog {
-    /// Calls of a space, the newest first. A page may be short and still have a next one: it looks at so many
-    /// rows at most.
+    /// Lists the calls of a space, newest first. The number of scanned rows is limited, so a page may be
+    /// short although there is a next one.
     pub async fn find(
         &self,
         space: SpaceId,
         filter: &CallFilter,
         page: &Page,
     ) -> Result<(Vec<CallRow>, Option<String>), CallError> {
-        self.find_within(space, filter, page, STEPS).await
+        self.find_with_step_limit(space, filter, page, STEPS).await
     }
 
-    /// The same, with as many rows looked at as there are steps, at most.
-    pub async fn find_within(
+    /// Lists calls like [`CallLog::find`], scanning at most `steps` rows.
+    pub async fn find_with_step_limit(
         &self,
         space: SpaceId,
         filter: &CallFilter,
         page: &Page,
         steps: u64,
     ) -> Result<(Vec<CallRow>, Option<String>), CallError> {
-        let before = before(page)?;
-        let below = filter.to.map(id::lowest).map_or(before, |to| to.min(before));
+        let upper = upper_bound(page)?;
+        let below = filter.to.map(id::lowest).map_or(upper, |to| to.min(upper));
         let (from, rows, steps) = (filter.from.map(id::lowest), page.rows(), steps.max(1));
         let mut found = Found::default();
         for part in &self.parts(space, filter).await? {
             if part.names.as_ref().is_some_and(Vec::is_empty) {
                 continue;
             }
-            let (tests, words) = (asked_of(filter, part), part.words.as_slice());
-            let search = Search { space, tests, words, below, from, rows, steps };
+            let (conditions, words) = (conditions_of(filter, part), part.words.as_slice());
+            let search = Search { space, conditions, words, below, from, rows, steps };
             found.join(self.search(&search).await?);
         }
         let Found { mut ids, floor } = found;
@@ -81,12 +81,12 @@ impl CallLog {
         ids.sort_unstable_by_key(|id| Reverse(*id));
         ids.dedup();
         let (ids, next) = page.cut(ids, |id| (CURSOR, id.to_string()));
-        // The page is all that the walk came past; the next one goes on where it ended.
+        // The scan covered the whole page; the next page starts where it ended.
         let next = next.or_else(|| page::cursor(CURSOR, &floor?.to_string()));
         Ok((self.rows_of(space, &ids).await?, next))
     }
 
-    /// The call of that id: the row's own, or the last that had it as its call id.
+    /// Returns the call with this row id, or else the newest call with this call id.
     pub async fn get(&self, space: SpaceId, id: &str) -> Result<Option<LoggedCall>, CallError> {
         if let Ok(row_id) = Uuid::try_parse(id)
             && let Some(call) = self.read("l.id = $2", space, uuid(row_id)).await?
@@ -99,7 +99,7 @@ impl CallLog {
         }
     }
 
-    /// The newest calls that have a call id, with their bodies: at most `most`.
+    /// Returns the newest calls with a call id and their bodies, at most `most`.
     pub async fn of_call(
         &self,
         space: SpaceId,
@@ -117,20 +117,20 @@ impl CallLog {
         space: SpaceId,
         of: Arg,
     ) -> Result<Option<LoggedCall>, CallError> {
-        let row = self.db().row(AssertSqlSafe(the_last(condition)), vec![uuid(space), of]).await?;
+        let row = self.db().row(AssertSqlSafe(newest_one(condition)), vec![uuid(space), of]).await?;
         row.map(|row| logged_call(&row)).transpose()
     }
 
-    /// The rows of a page, the newest first.
+    /// Reads rows by id, newest first.
     async fn rows_of(&self, space: SpaceId, ids: &[Uuid]) -> Result<Vec<CallRow>, CallError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let places: Vec<String> = (2..ids.len() + 2).map(|place| format!("${place}")).collect();
+        let placeholders: Vec<String> = (2..ids.len() + 2).map(|number| format!("${number}")).collect();
         let sql = format!(
             "SELECT {} FROM tool_call_log l WHERE l.space_id = $1 AND l.id IN ({})",
             columns(),
-            places.join(", ")
+            placeholders.join(", ")
         );
         let args = [uuid(space)].into_iter().chain(ids.iter().map(|id| uuid(*id))).collect();
         let rows = self.db().rows(AssertSqlSafe(sql), args).await?;
@@ -139,9 +139,9 @@ impl CallLog {
         Ok(calls)
     }
 
-    /// The parts that hold all that a filter asks for.
+    /// Splits a filter into parts that together match the same rows.
     async fn parts(&self, space: SpaceId, filter: &CallFilter) -> Result<Vec<Part>, CallError> {
-        // An id may have had several names; a name may have been that of several tools.
+        // A tool may have had several names, and several tools may have had the same name.
         let tool_id = filter.tool.as_ref().and_then(|tool| Uuid::try_parse(tool).ok());
         let tool_id = tool_id.map(|id| id.to_string());
         let names = match (&filter.tool, &tool_id) {
@@ -152,25 +152,25 @@ impl CallLog {
         let Some(text) = &filter.text else {
             return Ok(vec![Part { names, tool_id, words: Vec::new() }]);
         };
-        let words = words::asked(text);
+        let words = full_text::parse_query(text);
         if words.is_empty() {
             return Err(CallError::invalid(vec![Violation::new("text", Message::new(&NO_WORDS))]));
         }
-        // By a name that holds all the words, whatever became of the call; or by name and error together.
+        // Match calls whose tool name contains all words, and failed calls whose name and error together do.
         let (named, others) = match names {
             Some(names) => {
-                let parted = names.into_iter().partition(|name| words::are_in(&words, name));
+                let parted = names.into_iter().partition(|name| full_text::contains_all(&words, name));
                 let (named, others): (Vec<String>, Vec<String>) = parted;
                 (named, Some(others))
             }
             None => {
                 let mut named = self.names_of(space, None).await?;
-                named.retain(|name| words::are_in(&words, name));
+                named.retain(|name| full_text::contains_all(&words, name));
                 (named, None)
             }
         };
         let mut parts = vec![Part { names: Some(named), tool_id: tool_id.clone(), words: Vec::new() }];
-        // Of calls that worked no other words are kept.
+        // Words are indexed for failed calls only.
         if filter.status != Some(CallStatus::Success) {
             parts.push(Part { names: others, tool_id, words });
         }
@@ -178,15 +178,15 @@ impl CallLog {
     }
 }
 
-/// The condition of a look-up by the id that a caller gave.
+/// The condition for a lookup by call id.
 const BY_CALL_ID: &str = "l.call_id = $2";
 
-/// The statement that reads the last row that meets a condition, with its bodies.
-fn the_last(condition: &'static str) -> String {
+/// Selects the newest row that meets a condition, with its bodies.
+fn newest_one(condition: &'static str) -> String {
     newest(condition, "1")
 }
 
-/// The statement that reads the newest rows that meet a condition, with their bodies.
+/// Selects the newest rows that meet a condition, with their bodies.
 fn newest(condition: &'static str, most: &'static str) -> String {
     format!(
         "SELECT {}, b.arguments, b.result FROM tool_call_log l
@@ -196,13 +196,13 @@ fn newest(condition: &'static str, most: &'static str) -> String {
     )
 }
 
-/// The id before which the page begins.
-fn before(page: &Page) -> Result<Uuid, CallError> {
+/// Reads the id below which the page begins.
+fn upper_bound(page: &Page) -> Result<Uuid, CallError> {
     if page.cursor.is_none() {
         return Ok(Uuid::max());
     }
     let bad = || CallError::invalid(vec![Violation::new("cursor", Message::new(&page::BAD_CURSOR))]);
-    let (list, id) = page.after()?;
+    let (list, id) = page.start_key()?;
     if list == CURSOR { Uuid::try_parse(&id).map_err(|_| bad()) } else { Err(bad()) }
 }
 
@@ -212,12 +212,12 @@ mod tests {
     use crate::Database;
 
     #[tokio::test]
-    async fn a_call_is_found_by_the_index_of_the_id_that_its_caller_gave() {
+    async fn calls_are_found_by_the_index_of_call_ids() {
         let log = CallLog::open(&Database::Memory).await.expect("a log");
-        let sql = format!("EXPLAIN QUERY PLAN {}", the_last(BY_CALL_ID));
+        let sql = format!("EXPLAIN QUERY PLAN {}", newest_one(BY_CALL_ID));
         let args = vec![uuid(Uuid::nil()), Arg::from("call_1")];
         let steps = log.db().rows(AssertSqlSafe(sql), args).await.expect("a plan");
-        let plan: Vec<String> = steps.iter().map(|step| step.text(3).expect("what it does")).collect();
+        let plan: Vec<String> = steps.iter().map(|step| step.text(3).expect("a step of the plan")).collect();
         let index = "tool_call_log_call (space_id=? AND call_id=?)";
         assert!(plan.iter().any(|step| step.contains(index)), "{plan:?}");
         assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:?}");

@@ -1,21 +1,21 @@
-//! How long calls took: counts of microseconds in buckets that widen with the value, so that a percentile is
-//! off by at most a sixteenth of itself, however short or long calls are.
+//! Histograms of call durations in microseconds. Bucket widths grow with the value, so that percentiles have
+//! a relative error of at most 1/16.
 
 use haft_core::CallError;
 
 use crate::failure;
 
-/// Each power of two has eight buckets: two to the power of this.
+/// Each power of two has 2^3 = 8 buckets.
 const PRECISION: u32 = 3;
 const PARTS: u64 = 1 << PRECISION;
 
-/// No index is as great as this.
+/// Exclusive upper bound of bucket indexes.
 const END: u64 = (u64::BITS - PRECISION + 1) as u64 * PARTS;
 
-/// The first byte of a histogram that is written as below.
+/// Version byte of the encoding.
 const FORMAT: u8 = 1;
 
-/// The buckets that hold anything: index and count, in the order of the index.
+/// Non-empty buckets as index and count, ordered by index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Histogram(Vec<(u64, u64)>);
 
@@ -28,7 +28,7 @@ impl Histogram {
         }
     }
 
-    /// Adds what another counted.
+    /// Adds the counts of another histogram.
     pub(super) fn merge(&mut self, other: &Self) {
         let mut at = 0;
         for &(index, count) in &other.0 {
@@ -42,7 +42,8 @@ impl Histogram {
         }
     }
 
-    /// The value that such a share of all are not above, from 0 to 1; nothing when nothing was counted.
+    /// Returns the value that a share (0 to 1) of all values does not exceed. Returns `None` if the histogram
+    /// is empty.
     pub(super) fn percentile(&self, share: f64) -> Option<u64> {
         let all = self.0.iter().fold(0_u64, |all, (_, count)| all.saturating_add(*count));
         let rank = ((all as f64 * share).ceil() as u64).min(all).max(1);
@@ -54,7 +55,7 @@ impl Histogram {
         reached.map(|(index, _)| middle(*index))
     }
 
-    /// The format, and then for each bucket how many empty ones stand before it, and its count.
+    /// Encodes the version, then for each bucket the number of empty buckets before it and its count.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(1 + 3 * self.0.len());
         bytes.push(FORMAT);
@@ -86,7 +87,7 @@ fn corrupt() -> CallError {
     failure::unreadable("a histogram")
 }
 
-/// The bucket of a value. Small values have one each.
+/// Returns the bucket of a value. Small values have one bucket each.
 fn index(micros: u64) -> u64 {
     let power = micros.checked_ilog2().unwrap_or(0);
     match power.checked_sub(PRECISION) {
@@ -95,7 +96,7 @@ fn index(micros: u64) -> u64 {
     }
 }
 
-/// The value in the middle of a bucket, which stands for all in it.
+/// Returns the middle of a bucket, which represents all of its values.
 fn middle(index: u64) -> u64 {
     match (index / PARTS).checked_sub(1) {
         None => index,
@@ -106,7 +107,7 @@ fn middle(index: u64) -> u64 {
     }
 }
 
-/// Seven bits a byte, the lowest first; the highest bit of a byte says that more follow.
+/// Writes a varint: seven bits per byte, lowest first; the high bit means that more bytes follow.
 fn write(bytes: &mut Vec<u8>, mut number: u64) {
     loop {
         let [low, ..] = number.to_le_bytes();
@@ -119,14 +120,14 @@ fn write(bytes: &mut Vec<u8>, mut number: u64) {
     }
 }
 
-/// The next number; nothing where none is written.
+/// Reads a varint. Returns `None` if it is incomplete or too large.
 fn read(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..u64::BITS).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;
         *bytes = rest;
         let part = u64::from(byte & 0x7f);
-        // Bits that do not fit were never written.
+        // Reject bits that do not fit; the encoder never writes them.
         if (part << shift) >> shift != part {
             return None;
         }
@@ -150,7 +151,7 @@ mod tests {
         histogram
     }
 
-    /// Values of every size.
+    /// Values of all magnitudes.
     fn values() -> impl Strategy<Value = Vec<u64>> {
         let value = (0..u64::BITS, any::<u64>()).prop_map(|(shift, value)| value >> shift);
         prop::collection::vec(value, 0..200)
@@ -171,19 +172,19 @@ mod tests {
         assert_eq!(Histogram::default().percentile(0.5), None);
         let ten = of(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
         let cases = [(0.0, 1), (0.1, 1), (0.101, 2), (0.5, 5), (0.95, 10), (1.0, 10)];
-        let odd = [(-1.0, 1), (2.0, 10), (f64::NAN, 1)];
-        for (share, expected) in cases.into_iter().chain(odd) {
+        let clamped = [(-1.0, 1), (2.0, 10), (f64::NAN, 1)];
+        for (share, expected) in cases.into_iter().chain(clamped) {
             assert_eq!(ten.percentile(share), Some(expected), "{share}");
         }
     }
 
     #[test]
-    fn what_is_no_histogram_is_refused() {
+    fn invalid_encodings_are_rejected() {
         let whole = of(&[3, 5000, 5000, 1 << 40]).encode();
         assert!(Histogram::decode(&whole).is_ok());
         for length in 0..whole.len() {
             let cut = Histogram::decode(&whole[..length]);
-            // Cut between two buckets, it is one of fewer calls.
+            // If cut between two buckets, the rest is a valid histogram with fewer calls.
             assert!(cut.is_err() || cut.is_ok_and(|cut| cut.encode() == whole[..length]), "{length}");
         }
         let endless = [vec![FORMAT], vec![0xff; 20]].concat();
@@ -198,11 +199,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_percentile_is_off_by_a_sixteenth_at_most(mut taken in values(), share in 0.0..=1.0_f64) {
-            let histogram = of(&taken);
-            taken.sort_unstable();
-            let rank = ((taken.len() as f64 * share).ceil() as usize).max(1);
-            let exact = taken.get(rank - 1).copied();
+        fn a_percentile_is_off_by_a_sixteenth_at_most(mut samples in values(), share in 0.0..=1.0_f64) {
+            let histogram = of(&samples);
+            samples.sort_unstable();
+            let rank = ((samples.len() as f64 * share).ceil() as usize).max(1);
+            let exact = samples.get(rank - 1).copied();
             let found = histogram.percentile(share);
             prop_assert_eq!(found.is_some(), exact.is_some());
             if let (Some(found), Some(exact)) = (found, exact) {
@@ -211,20 +212,20 @@ mod tests {
         }
 
         #[test]
-        fn two_merged_are_one_of_both(first in values(), second in values()) {
+        fn merging_equals_adding_all_values(first in values(), second in values()) {
             let mut merged = of(&first);
             merged.merge(&of(&second));
             prop_assert_eq!(merged, of(&[first, second].concat()));
         }
 
         #[test]
-        fn what_is_written_is_read_again(taken in values()) {
-            let histogram = of(&taken);
+        fn encoding_round_trips(samples in values()) {
+            let histogram = of(&samples);
             prop_assert_eq!(Histogram::decode(&histogram.encode()).ok(), Some(histogram));
         }
 
         #[test]
-        fn no_bytes_are_too_odd(bytes in prop::collection::vec(any::<u8>(), 0..60), format in any::<bool>()) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..60), format in any::<bool>()) {
             let bytes = if format { [vec![FORMAT], bytes].concat() } else { bytes };
             if let Ok(histogram) = Histogram::decode(&bytes) {
                 let mut twice = histogram.clone();

@@ -1,4 +1,4 @@
-//! Writing rows: many at a time, in one transaction, each once however often it is given.
+//! Inserting calls: batched, in one transaction, and idempotent.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -8,38 +8,39 @@ use uuid::Uuid;
 
 use super::call::{BODY_COLUMNS, COLUMNS, LoggedCall, ToolText, body_args, row_args, uuid};
 use super::chain::{self, CHAIN};
-use super::{CallLog, words};
+use super::{CallLog, full_text};
 use crate::db::{Arg, Tx};
 
-/// A statement takes so many rows, the largest first; each size is prepared once.
+/// Number of rows per prepared statement, in descending order.
 const SIZES: [usize; 5] = [128, 32, 8, 2, 1];
 
-/// The same statement for each of [`SIZES`], of rows that have so many values.
+/// One `INSERT` statement for each of [`SIZES`], for rows with `width` values.
 pub(super) struct Inserts {
     width: usize,
     statements: [String; SIZES.len()],
 }
 
 impl Inserts {
-    /// The same with something behind each.
-    pub(super) fn ending(self, end: &str) -> Self {
+    /// Appends SQL to each statement.
+    pub(super) fn with_suffix(self, end: &str) -> Self {
         Self { statements: self.statements.map(|sql| sql + end), ..self }
     }
 }
 
-static ROWS: LazyLock<Inserts> = LazyLock::new(|| inserts("tool_call_log", &COLUMNS, by_order));
-static ROWS_WITH_WORDS: LazyLock<Inserts> = LazyLock::new(|| {
+static ROWS: LazyLock<Inserts> = LazyLock::new(|| inserts("tool_call_log", &COLUMNS, anonymous));
+static ROWS_WITH_TEXT: LazyLock<Inserts> = LazyLock::new(|| {
     let columns: Vec<&str> = COLUMNS.into_iter().chain(["words"]).collect();
-    inserts("tool_call_log", &columns, by_number)
+    inserts("tool_call_log", &columns, numbered)
 });
-static BODIES: LazyLock<Inserts> = LazyLock::new(|| inserts("tool_call_bodies", &BODY_COLUMNS, by_order));
+static BODIES: LazyLock<Inserts> = LazyLock::new(|| inserts("tool_call_bodies", &BODY_COLUMNS, anonymous));
 static BODIES_BY_NUMBER: LazyLock<Inserts> =
-    LazyLock::new(|| inserts("tool_call_bodies", &BODY_COLUMNS, by_number));
-static WORDS: LazyLock<Inserts> = LazyLock::new(|| inserts("tool_call_words", &["rowid", "words"], by_order));
+    LazyLock::new(|| inserts("tool_call_bodies", &BODY_COLUMNS, numbered));
+static FULL_TEXT: LazyLock<Inserts> =
+    LazyLock::new(|| inserts("tool_call_words", &["rowid", "words"], anonymous));
 
 impl CallLog {
-    /// Keeps these calls, all or none. Those that are there already stay as they are, so that a batch may be
-    /// given again when nobody knows whether it was written.
+    /// Inserts calls, all or none. Idempotent: calls that are already stored are skipped, so that a batch
+    /// with an unknown outcome can be written again.
     pub async fn insert(&self, calls: &[LoggedCall]) -> Result<(), CallError> {
         let all: Vec<&LoggedCall> = calls.iter().collect();
         match self.insert_new(&all).await {
@@ -47,7 +48,7 @@ impl CallLog {
                 let missing = self.missing(calls).await?;
                 self.insert_new(&missing).await
             }
-            done => done,
+            result => result,
         }
     }
 
@@ -56,7 +57,7 @@ impl CallLog {
             return Ok(());
         }
         let mut tx = self.db().begin().await?;
-        let mut last = CHAIN.hold(&mut tx).await?;
+        let mut last = CHAIN.lock_head(&mut tx).await?;
         let before = last.seq;
         let names = self.names().new_among(calls);
         for (space, tool, name) in &names {
@@ -68,44 +69,44 @@ impl CallLog {
         for part in calls.chunks(SIZES[0]) {
             let mut rows = Vec::with_capacity(part.len() * (COLUMNS.len() + 1));
             let mut bodies = Vec::with_capacity(part.len() * BODY_COLUMNS.len());
-            let mut found_by = Vec::new();
+            let mut texts = Vec::new();
             let is_sqlite = matches!(tx, Tx::Sqlite(_));
             for call in part {
                 last.seq += 1;
                 last.link = chain::link(&last.link, last.seq, call);
                 rows.extend(row_args(last.seq, &call.row, &last.link, &mut tools));
                 bodies.extend(body_args(last.seq, call));
-                let words = words::of_row(&call.row);
+                let text = full_text::indexed_terms(&call.row);
                 if !is_sqlite {
-                    rows.push(Arg::from(words));
-                } else if !words.is_empty() {
-                    found_by.extend([Arg::Int(Some(last.seq)), Arg::from(words)]);
+                    rows.push(Arg::from(text));
+                } else if !text.is_empty() {
+                    texts.extend([Arg::Int(Some(last.seq)), Arg::from(text)]);
                 }
             }
             if is_sqlite {
                 put(&mut tx, &ROWS, rows).await?;
-                put(&mut tx, &WORDS, found_by).await?;
+                put(&mut tx, &FULL_TEXT, texts).await?;
                 put(&mut tx, &BODIES, bodies).await?;
             } else {
-                put(&mut tx, &ROWS_WITH_WORDS, rows).await?;
+                put(&mut tx, &ROWS_WITH_TEXT, rows).await?;
                 put(&mut tx, &BODIES_BY_NUMBER, bodies).await?;
             }
         }
-        CHAIN.end(&mut tx, last).await?;
+        CHAIN.set_head(&mut tx, last).await?;
         tx.commit().await?;
         self.pending().add(before, calls);
-        self.names().learn(names);
+        self.names().add(names);
         Ok(())
     }
 
-    /// Those that are not there yet, each once.
+    /// Returns the calls that are not stored yet, without duplicates.
     async fn missing<'a>(&self, calls: &'a [LoggedCall]) -> Result<Vec<&'a LoggedCall>, CallError> {
         let mut seen: HashSet<Uuid> = HashSet::new();
         let mut missing = Vec::new();
         for call in calls {
             let sql = "SELECT seq FROM tool_call_log WHERE space_id = $1 AND id = $2";
-            let known = self.db().row(sql, vec![uuid(call.row.space), uuid(call.row.id)]).await?;
-            if known.is_none() && seen.insert(call.row.id) {
+            let existing = self.db().row(sql, vec![uuid(call.row.space), uuid(call.row.id)]).await?;
+            if existing.is_none() && seen.insert(call.row.id) {
                 missing.push(call);
             }
         }
@@ -113,7 +114,7 @@ impl CallLog {
     }
 }
 
-/// Writes rows, whose values follow each other, by as few statements as there may be.
+/// Inserts rows, given as consecutive values, with as few statements as possible.
 pub(super) async fn put(tx: &mut Tx, inserts: &'static Inserts, values: Vec<Arg>) -> Result<(), CallError> {
     let Inserts { width, statements } = inserts;
     let mut values = values.into_iter();
@@ -125,21 +126,21 @@ pub(super) async fn put(tx: &mut Tx, inserts: &'static Inserts, values: Vec<Arg>
     Ok(())
 }
 
-/// The place of an argument, for PostgreSQL.
-pub(super) fn by_number(place: usize) -> String {
-    format!("${place}")
+/// Returns a numbered placeholder, for PostgreSQL.
+pub(super) fn numbered(number: usize) -> String {
+    format!("${number}")
 }
 
-/// The same for SQLite, which looks for the name of each argument among those of all, unless it has none.
-fn by_order(_: usize) -> String {
+/// Returns an anonymous placeholder, for SQLite, which would search the list of names for each numbered one.
+fn anonymous(_: usize) -> String {
     "?".to_owned()
 }
 
-pub(super) fn inserts(table: &str, columns: &[&str], place: fn(usize) -> String) -> Inserts {
+pub(super) fn inserts(table: &str, columns: &[&str], placeholder: fn(usize) -> String) -> Inserts {
     let statements = SIZES.map(|size| {
         let row = |row: usize| {
-            let places = (1..=columns.len()).map(|column| place(row * columns.len() + column));
-            format!("({})", places.collect::<Vec<_>>().join(", "))
+            let placeholders = (1..=columns.len()).map(|column| placeholder(row * columns.len() + column));
+            format!("({})", placeholders.collect::<Vec<_>>().join(", "))
         };
         let rows: Vec<String> = (0..size).map(row).collect();
         format!("INSERT INTO {table} ({}) VALUES {}", columns.join(", "), rows.join(", "))
@@ -152,10 +153,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_statement_names_each_place_once_and_stays_within_what_databases_take() {
-        let [.., one] = inserts("t", &["a", "b"], by_number).statements;
+    fn placeholders_are_numbered_and_within_database_limits() {
+        let [.., one] = inserts("t", &["a", "b"], numbered).statements;
         assert_eq!(one, "INSERT INTO t (a, b) VALUES ($1, $2)");
-        let [many, ..] = inserts("t", &COLUMNS, by_number).statements;
+        let [many, ..] = inserts("t", &COLUMNS, numbered).statements;
         assert!(many.ends_with(&format!("${})", SIZES[0] * COLUMNS.len())), "{many}");
         assert!(SIZES[0] * (COLUMNS.len() + 1) < 32_766);
     }

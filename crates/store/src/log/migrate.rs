@@ -1,4 +1,5 @@
-//! The schema of the call log, with a version of its own: on PostgreSQL it shares a database with the store.
+//! Schema migrations of the call log. They have a separate version table, because on PostgreSQL the log
+//! shares a database with the store.
 
 use haft_core::{CallError, ErrorKind, Message};
 
@@ -6,15 +7,15 @@ use crate::db::{Db, Tx, args};
 use crate::failure;
 use crate::migrate::NEWER;
 
-/// Every step there has ever been, for SQLite and for PostgreSQL, which partitions and searches otherwise.
-/// One that was released is never changed; a change is another step.
+/// All migrations, as number and SQL for SQLite and PostgreSQL, which differ in partitioning and full-text
+/// search. A released migration never changes; add a new one instead.
 const MIGRATIONS: [(u64, &str, &str); 1] = [(
     1,
     include_str!("../../migrations/log_0001_sqlite.sql"),
     include_str!("../../migrations/log_0001_postgres.sql"),
 )];
 
-/// So that two processes never do this at the same time. Any number nobody else uses.
+/// Serializes migrations of several processes. The lock id is arbitrary but must be unique within Haft.
 const POSTGRES_LOCK: &str = "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(7420003)";
 
 pub(super) async fn migrate(db: &Db) -> Result<(), CallError> {
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_numbered_without_a_gap() {
+    fn migrations_are_numbered_consecutively() {
         assert!(MIGRATIONS.iter().map(|(number, _, _)| *number).eq(1..=MIGRATIONS.len() as u64));
     }
 }

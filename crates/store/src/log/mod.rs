@@ -1,13 +1,13 @@
-//! The call log: one row for each call, in a database of its own beside the store (SQLite) or in partitions
-//! of a day each (PostgreSQL), chained so that tampering shows; and statistics, from counts kept beside it.
+//! The call log: one row per call, with a hash chain that reveals tampering, and statistics from counts that
+//! are stored beside it. On SQLite it is a separate database file; on PostgreSQL it is partitioned by day.
 //!
-//! Nothing here makes a call, and no row is ever changed: rows are added, and go when they are old.
+//! Rows are never updated: they are inserted, and deleted by retention.
 
 mod bucket;
 mod call;
 mod chain;
-mod course;
 mod find;
+mod full_text;
 mod histogram;
 mod id;
 mod insert;
@@ -16,13 +16,13 @@ mod names;
 mod partitions;
 mod retention;
 mod rollup;
+mod scan;
 mod span;
 mod statement;
 mod stats;
 mod totals;
 mod walk;
 mod window;
-mod words;
 
 use std::sync::Arc;
 
@@ -33,10 +33,10 @@ use sqlx::sqlite::SqliteSynchronous;
 pub use self::call::{CallBodies, CallFailure, CallRow, CallStatus, LoggedCall};
 pub use self::find::CallFilter;
 pub(crate) use self::find::TEMPLATES;
-pub use self::retention::Retention;
+pub use self::retention::LogRetention;
 pub use self::stats::{AgentStats, Stats, StatsOf, StatsQuery, StatsStep, ToolStats};
 pub use self::totals::Totals;
-pub use self::window::Window;
+pub use self::window::StatsWindow;
 
 use self::names::Names;
 use self::rollup::Pending;
@@ -45,10 +45,11 @@ use crate::postgres::PostgresDb;
 use crate::sqlite::{LOG_FILE, SqliteDb};
 use crate::store::Database;
 
-/// Rows come many at a time, and each page is written twice, with a call to the system for each.
-const PAGE: u32 = 8192;
+/// Page size in bytes. Rows arrive in batches, and each page is written twice with one system call per write,
+/// which makes large pages cheaper.
+const PAGE_SIZE: u32 = 8192;
 
-/// What is on record of calls. Cheap to clone; clones share their connections.
+/// A handle to the call log. Cheap to clone; clones share their connections.
 #[derive(Clone)]
 pub struct CallLog(Arc<Inner>);
 
@@ -59,13 +60,15 @@ struct Inner {
 }
 
 impl CallLog {
-    /// Opens what is there, or makes it, and brings it up to date. A directory is held by the store, which
-    /// is opened first.
+    /// Opens or creates the log and migrates it. Open the store first: it locks the data directory.
     pub async fn open(database: &Database) -> Result<Self, CallError> {
         let db = match database {
             Database::Sqlite(directory) => {
-                // A power cut may take the last half minute of the log: to wait for the disk would cost every call.
-                Db::Sqlite(SqliteDb::beside(directory, LOG_FILE, PAGE, SqliteSynchronous::Normal, "").await?)
+                // A power failure may lose the last half minute of the log. Waiting for the disk would slow
+                // down every call.
+                Db::Sqlite(
+                    SqliteDb::beside(directory, LOG_FILE, PAGE_SIZE, SqliteSynchronous::Normal, "").await?,
+                )
             }
             Database::Memory => Db::Sqlite(SqliteDb::in_memory().await?),
             Database::Postgres(url) => Db::Postgres(PostgresDb::open(url).await?),
@@ -78,7 +81,7 @@ impl CallLog {
         Ok(log)
     }
 
-    /// Fails if the log cannot be read, or a statement found its file damaged.
+    /// Fails if the log cannot be read, or if a statement has found its file damaged.
     pub async fn check(&self) -> Result<(), CallError> {
         if let Db::Sqlite(db) = self.db() {
             db.damage.check(LOG_FILE)?;
@@ -86,14 +89,14 @@ impl CallLog {
         self.db().row("SELECT seq FROM tool_call_chain WHERE id = 1", args![]).await.map(drop)
     }
 
-    /// Looks for damaged pages in the file of an embedded log; `check` fails after one was found.
+    /// Checks the pages of a SQLite log file; `check` fails after damage was found.
     pub async fn check_pages(&self) {
         if let Db::Sqlite(db) = self.db() {
             db.check_pages().await;
         }
     }
 
-    /// Lets go of the connections; whatever is asked afterwards is `Unavailable`.
+    /// Closes the connections. All later requests fail with `Unavailable`.
     pub async fn close(&self) {
         self.db().close().await;
     }

@@ -1,4 +1,4 @@
-//! Under which names each tool was called: few, so they are searched one by one.
+//! The names by which each tool was called. They are few, so searches go through them one by one.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,42 +9,42 @@ use super::CallLog;
 use super::call::{LoggedCall, uuid};
 use crate::db::{Tx, args};
 
-/// So many are remembered as written at most.
-const MOST: usize = 10_000;
+/// Maximum number of names in memory.
+const MAX_NAMES: usize = 10_000;
 
-/// The space, the tool's id and its name.
+/// Space, tool id and tool name.
 pub(super) type Name = (SpaceId, ToolId, Arc<str>);
 
-/// The names that this process knows to be written down.
+/// Cache of names that are known to be stored.
 #[derive(Default)]
 pub(super) struct Names(Mutex<HashSet<Name>>);
 
 impl Names {
-    /// Those of the calls that may not be written yet. Tools that do not exist have none.
+    /// Returns the names of the calls that may not be stored yet. Calls of unknown tools have none.
     pub(super) fn new_among(&self, calls: &[&LoggedCall]) -> HashSet<Name> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let named = calls.iter().filter_map(|call| {
             let (tool, _) = call.row.tool.as_ref()?;
             Some((call.row.space, tool.clone(), call.row.tool_name.clone()))
         });
-        named.filter(|name| !known.contains(name)).collect()
+        named.filter(|name| !stored.contains(name)).collect()
     }
 
-    pub(super) fn learn(&self, names: HashSet<Name>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() + names.len() > MOST {
-            known.clear();
+    pub(super) fn add(&self, names: HashSet<Name>) {
+        let mut stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if stored.len() + names.len() > MAX_NAMES {
+            stored.clear();
         }
-        known.extend(names);
+        stored.extend(names);
     }
 
-    fn forget(&self) {
+    fn clear(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 
 impl CallLog {
-    /// The names a tool of that id was called by, or all of the space.
+    /// Returns the names by which a tool was called, or all names of the space.
     pub(super) async fn names_of(
         &self,
         space: SpaceId,
@@ -60,10 +60,10 @@ impl CallLog {
         self.db().rows(sql, args).await?.iter().map(|row| row.text(0)).collect()
     }
 
-    /// Takes away names by which nothing is on record or counted any more.
-    pub(super) async fn forget_names(&self) -> Result<(), CallError> {
+    /// Deletes names without calls and without statistics.
+    pub(super) async fn prune_names(&self) -> Result<(), CallError> {
         let mut tx: Tx = self.db().begin().await?;
-        let gone = tx.run(
+        let delete = tx.run(
             "DELETE FROM tool_call_names WHERE NOT EXISTS (
                  SELECT 1 FROM tool_call_log l
                  WHERE l.space_id = tool_call_names.space_id AND l.tool_name = tool_call_names.tool_name)
@@ -73,9 +73,9 @@ impl CallLog {
                    AND s.name = tool_call_names.tool_name)",
             args![],
         );
-        gone.await?;
+        delete.await?;
         tx.commit().await?;
-        self.names().forget();
+        self.names().clear();
         Ok(())
     }
 }

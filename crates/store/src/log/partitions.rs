@@ -1,7 +1,7 @@
-//! The days of the log on PostgreSQL: made ahead, and dropped as a whole when they are old or too much.
+//! Daily partitions of the log on PostgreSQL: created ahead of time, and dropped as a whole by retention.
 //!
-//! Ids begin with the instant of the call, so a day is a range of ids. What belongs to no day that was made
-//! is in the partition for the rest, from which it goes row by row.
+//! Ids begin with the start time of the call, so a day is a range of ids. Rows outside of all days go into
+//! the default partition, from which they are deleted row by row.
 
 use std::collections::BTreeSet;
 
@@ -14,23 +14,25 @@ use super::call::uuid;
 use super::chain::CHAIN;
 use super::id::lowest;
 use super::rollup;
-use crate::chain::{Place, read_link};
 use crate::db::{Arg, Db, Tx, args};
 use crate::failure;
+use crate::hash_chain::{ChainPosition, read_link};
 
-/// Days that are there before their first call comes, and one back for calls that took long.
+/// Number of days before and after today that have partitions. One day back serves calls that started before
+/// midnight.
 const BEHIND: i64 = 1;
 const AHEAD: i64 = 7;
 
 const DAY: i64 = 24 * 60 * 60 * 1_000_000;
 
-/// So that two processes never make or drop days at the same time. Any number nobody else uses.
+/// Serializes creating and dropping partitions. The lock id is arbitrary but must be unique within Haft.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7420002)";
 
 const ROWS: &str = "tool_call_log";
 const BODIES: &str = "tool_call_bodies";
 
-/// Makes the days to come. One that cannot be made leaves its rows to the partition for the rest.
+/// Creates the partitions of the coming days. If that fails for a day, its rows go into the default
+/// partition.
 pub(super) async fn make_ahead(db: &Db, now: Timestamp) -> Result<(), CallError> {
     let days = days(db).await?;
     let today = now.as_microsecond().div_euclid(DAY);
@@ -41,13 +43,14 @@ pub(super) async fn make_ahead(db: &Db, now: Timestamp) -> Result<(), CallError>
             continue;
         }
         if let Err(error) = make(db, &name, from, to).await {
-            tracing::warn!(day = name, %error, "A day of the call log could not be made");
+            tracing::warn!(day = name, %error, "A daily partition of the call log could not be created");
         }
     }
     Ok(())
 }
 
-/// Drops the days before `oldest`, and the oldest others while there is too much; today stays.
+/// Drops partitions before `oldest`, and the oldest others while the log exceeds `bytes`. The partition of
+/// today is never dropped.
 pub(super) async fn prune(db: &Db, oldest: Timestamp, now: Timestamp, bytes: u64) -> Result<bool, CallError> {
     let mut has_pruned = prune_rest(db, oldest).await?;
     let (oldest, today) = (suffix(oldest), suffix(now));
@@ -61,7 +64,7 @@ pub(super) async fn prune(db: &Db, oldest: Timestamp, now: Timestamp, bytes: u64
     Ok(has_pruned)
 }
 
-/// The days that are there, the oldest first, each as its date: `20260826`.
+/// Returns the days that have partitions, oldest first, as dates such as `20260826`.
 async fn days(db: &Db) -> Result<BTreeSet<String>, CallError> {
     let rows = db.rows(
         "SELECT CAST(c.relname AS TEXT) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -72,7 +75,7 @@ async fn days(db: &Db) -> Result<BTreeSet<String>, CallError> {
     for row in rows.await? {
         let name = row.text(0)?;
         let date = name.strip_prefix(ROWS).and_then(|rest| rest.strip_prefix('_'));
-        // Whatever else stands there, its name never becomes part of a statement.
+        // Skip other names, so that they never become part of a statement.
         if let Some(date) =
             date.filter(|date| date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()))
         {
@@ -96,17 +99,17 @@ async fn make(db: &Db, name: &str, from: Timestamp, to: Timestamp) -> Result<(),
     tx.commit().await
 }
 
-/// False when it holds rows that are not counted yet, and has to stay.
+/// Drops one partition. Returns false if it has rows that are not counted yet.
 async fn drop_day(db: &Db, name: &str) -> Result<bool, CallError> {
     let mut tx = db.begin().await?;
     tx.script(LOCK).await?;
-    // Held before any table is, as it is when rows are written.
-    CHAIN.hold(&mut tx).await?;
+    // Lock the chain before the tables, in the same order as inserts do.
+    CHAIN.lock_head(&mut tx).await?;
     let sql = format!("SELECT seq, chain FROM {ROWS}_{name} ORDER BY seq DESC LIMIT 1");
     let last = tx.row(AssertSqlSafe(sql), args![]).await?;
     if let Some(row) = last {
-        let last = Place { seq: row.int(0)?, link: read_link(row.bytes(1)?)? };
-        if last.seq > rollup::rolled(&mut tx).await? {
+        let last = ChainPosition { seq: row.int(0)?, link: read_link(row.bytes(1)?)? };
+        if last.seq > rollup::rolled_up_to(&mut tx).await? {
             return Ok(false);
         }
         CHAIN.move_anchor(&mut tx, last).await?;
@@ -116,7 +119,7 @@ async fn drop_day(db: &Db, name: &str) -> Result<bool, CallError> {
     Ok(true)
 }
 
-/// Takes what is old from the partition for the rest.
+/// Deletes old rows from the default partition.
 async fn prune_rest(db: &Db, oldest: Timestamp) -> Result<bool, CallError> {
     let old = || -> Vec<Arg> { vec![uuid(lowest(oldest))] };
     let sql = "SELECT seq, chain FROM tool_call_log_rest WHERE id < $1 ORDER BY seq DESC LIMIT 1";
@@ -124,10 +127,10 @@ async fn prune_rest(db: &Db, oldest: Timestamp) -> Result<bool, CallError> {
         return Ok(false);
     }
     let mut tx: Tx = db.begin().await?;
-    CHAIN.hold(&mut tx).await?;
+    CHAIN.lock_head(&mut tx).await?;
     let Some(row) = tx.row(sql, old()).await? else { return Ok(false) };
-    let last = Place { seq: row.int(0)?, link: read_link(row.bytes(1)?)? };
-    if last.seq > rollup::rolled(&mut tx).await? {
+    let last = ChainPosition { seq: row.int(0)?, link: read_link(row.bytes(1)?)? };
+    if last.seq > rollup::rolled_up_to(&mut tx).await? {
         return Ok(false);
     }
     tx.run("DELETE FROM tool_call_bodies_rest WHERE id < $1", old()).await?;
@@ -146,7 +149,7 @@ async fn size(db: &Db) -> Result<u64, CallError> {
     row.await?.ok_or_else(|| failure::unreadable("no size"))?.number(0)
 }
 
-/// When a day begins, counted from the epoch.
+/// Returns the start of a day, given as days since the epoch.
 fn start(day: i64) -> Result<Timestamp, CallError> {
     Timestamp::from_microsecond(day * DAY).map_err(failure::unreadable)
 }

@@ -1,4 +1,4 @@
-//! What is old goes, the oldest first: by age, and when the log has grown too large.
+//! Retention: deletes the oldest calls by age, and when the log exceeds its maximum size.
 
 use std::time::Duration;
 
@@ -7,88 +7,90 @@ use jiff::Timestamp;
 
 use super::chain::CHAIN;
 use super::{CallLog, partitions, rollup};
-use crate::chain::{Place, read_link};
 use crate::db::{Arg, Db, args};
 use crate::failure;
+use crate::hash_chain::{ChainPosition, read_link};
 
-/// So many rows go at once, so that calls are not kept from being written for long.
-const BATCH: u64 = 500;
+/// Maximum number of rows deleted per transaction, so that inserts are not blocked for long.
+const BATCH_SIZE: u64 = 500;
 
-/// And so many batches at most before whoever asked has a turn.
-const BATCHES: usize = 20;
+/// Maximum number of batches per call.
+const MAX_BATCHES: usize = 20;
 
-/// No call begins so far in the future; a row that says so was written while the clock was wrong.
-const ODD: Duration = Duration::from_secs(24 * 60 * 60);
+/// Maximum plausible start time in the future. Rows beyond it were written with a wrong clock and are
+/// deleted.
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How much of the log is kept.
+/// The limits of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retention {
+pub struct LogRetention {
     pub age: Duration,
     pub bytes: u64,
 }
 
-impl Default for Retention {
+impl Default for LogRetention {
     fn default() -> Self {
         Self { age: Duration::from_secs(30 * 24 * 60 * 60), bytes: 16 << 30 }
     }
 }
 
-/// What became of rows that shall go.
+/// The outcome of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pruned {
-    /// There were none.
+    /// There was nothing to delete.
     Nothing,
     All,
-    /// There are more.
+    /// More rows remain to be deleted.
     Part,
 }
 
 impl CallLog {
-    /// Lets go of what is too old or too much, and makes room for days to come; true when there is more to let
-    /// go. Call it every few minutes, and soon again while there is.
-    pub async fn maintain(&self, keep: Retention) -> Result<bool, CallError> {
+    /// Deletes expired rows and creates partitions for the coming days. Returns true if more rows remain to
+    /// be deleted. Call it every few minutes, and again soon while it returns true.
+    pub async fn maintain(&self, limits: LogRetention) -> Result<bool, CallError> {
         let now = Timestamp::now();
-        // No row goes that is not counted yet. Those that are may go whatever becomes of the others.
-        let counted = self.roll_up_all().await;
-        let oldest = now.saturating_sub(keep.age).unwrap_or(Timestamp::MIN);
+        // Rows that are not counted yet are never deleted. If counting fails, those counted before may still
+        // be deleted.
+        let roll_up = self.roll_up_all().await;
+        let oldest = now.saturating_sub(limits.age).unwrap_or(Timestamp::MIN);
         let pruned = match self.db() {
-            Db::Sqlite(_) => self.prune(oldest, now, keep.bytes).await?,
+            Db::Sqlite(_) => self.prune(oldest, now, limits.bytes).await?,
             Db::Postgres(_) => {
                 partitions::make_ahead(self.db(), now).await?;
-                let has_pruned = partitions::prune(self.db(), oldest, now, keep.bytes).await?;
+                let has_pruned = partitions::prune(self.db(), oldest, now, limits.bytes).await?;
                 if has_pruned { Pruned::All } else { Pruned::Nothing }
             }
         };
-        self.forget_buckets(now).await?;
+        self.prune_buckets(now).await?;
         if pruned == Pruned::All {
-            self.forget_names().await?;
+            self.prune_names().await?;
         }
-        counted.map(|()| pruned == Pruned::Part)
+        roll_up.map(|()| pruned == Pruned::Part)
     }
 
     async fn prune(&self, oldest: Timestamp, now: Timestamp, bytes: u64) -> Result<Pruned, CallError> {
-        let latest = now.saturating_add(ODD).unwrap_or(Timestamp::MAX);
-        for batch in 0..BATCHES {
+        let latest = now.saturating_add(MAX_CLOCK_SKEW).unwrap_or(Timestamp::MAX);
+        for batch in 0..MAX_BATCHES {
             let is_too_large = self.size().await? > bytes;
-            let goes = |at: Timestamp| is_too_large || at < oldest || at > latest;
-            if !self.prune_batch(goes).await? {
+            let is_expired = |at: Timestamp| is_too_large || at < oldest || at > latest;
+            if !self.prune_batch(is_expired).await? {
                 return Ok(if batch == 0 { Pruned::Nothing } else { Pruned::All });
             }
         }
         Ok(Pruned::Part)
     }
 
-    /// Takes rows from the beginning of the chain for as long as they shall go; false when none did.
-    async fn prune_batch(&self, goes: impl Fn(Timestamp) -> bool) -> Result<bool, CallError> {
+    /// Deletes one batch from the start of the chain. Returns false if no row was deleted.
+    async fn prune_batch(&self, is_expired: impl Fn(Timestamp) -> bool) -> Result<bool, CallError> {
         let mut tx = self.db().begin().await?;
-        let rolled = rollup::rolled(&mut tx).await?;
+        let rolled_up = rollup::rolled_up_to(&mut tx).await?;
         let sql = "SELECT seq, chain, started_at FROM tool_call_log WHERE seq <= $2 ORDER BY seq LIMIT $1";
         let mut last = None;
-        for row in tx.rows(sql, vec![Arg::from(BATCH), Arg::Int(Some(rolled))]).await? {
-            if !goes(row.time(2)?) {
+        for row in tx.rows(sql, vec![Arg::from(BATCH_SIZE), Arg::Int(Some(rolled_up))]).await? {
+            if !is_expired(row.time(2)?) {
                 break;
             }
-            last = Some(Place { seq: row.int(0)?, link: read_link(row.bytes(1)?)? });
+            last = Some(ChainPosition { seq: row.int(0)?, link: read_link(row.bytes(1)?)? });
         }
         let Some(last) = last else { return Ok(false) };
         for sql in [
@@ -103,7 +105,7 @@ impl CallLog {
         Ok(true)
     }
 
-    /// The bytes in use; pages that are free again serve for what comes.
+    /// Returns the bytes in use, without free pages, which are reused.
     async fn size(&self) -> Result<u64, CallError> {
         let row = self.db().row(
             "SELECT (p.page_count - f.freelist_count) * s.page_size

@@ -1,7 +1,7 @@
-//! Rolling up: rows become counts in buckets of a minute, ten minutes, an hour and a day, each row once.
+//! Rollup: counts each row once, in buckets of a minute, ten minutes, an hour and a day.
 //!
-//! Statistics read the counts and never the rows, so that they cost the same however many rows there are, and
-//! outlive them.
+//! Statistics read only the buckets, so their cost does not depend on the number of rows, and they outlive
+//! the rows.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,53 +14,55 @@ use uuid::Uuid;
 use super::CallLog;
 use super::bucket::{Bucket, Key, Series};
 use super::call::{CallRow, CallStatus, LoggedCall, read_uuid};
-use super::insert::{Inserts, by_number, inserts, put};
+use super::insert::{Inserts, inserts, numbered, put};
 use super::span::Span;
 use crate::db::{Arg, Tx, args};
 use crate::failure;
 use crate::row::Row;
 
-/// So many rows are counted at once.
-const STEP: usize = 5000;
+/// Maximum number of rows that are counted at once.
+const BATCH_SIZE: usize = 5000;
 
-/// So many rows may wait, counted, to be rolled up.
-const LONGEST_WAIT: i64 = 200_000;
+/// Maximum number of counted rows that wait in memory to be rolled up.
+const MAX_PENDING: i64 = 200_000;
 
-/// So many buckets are read by one statement.
-const AT_ONCE: usize = 32;
+/// Number of buckets that are read by one statement.
+const KEYS_PER_READ: usize = 32;
 
 type Buckets = BTreeMap<Key, Bucket>;
 
-/// Reads the buckets of some keys, each with its place among the keys.
-static KNOWN: LazyLock<String> = LazyLock::new(|| {
+/// Selects the stored buckets of several keys, with the position of each key.
+static SELECT_BUCKETS: LazyLock<String> = LazyLock::new(|| {
     let width = Key::COLUMNS.len();
     let row = |row: usize| {
-        let places: Vec<String> = (1..=width).map(|column| format!("${}", row * width + column)).collect();
-        format!("(CAST({row} AS BIGINT), {})", places.join(", "))
+        let placeholders: Vec<String> =
+            (1..=width).map(|column| format!("${}", row * width + column)).collect();
+        format!("(CAST({row} AS BIGINT), {})", placeholders.join(", "))
     };
-    let rows: Vec<String> = (0..AT_ONCE).map(row).collect();
+    let rows: Vec<String> = (0..KEYS_PER_READ).map(row).collect();
     format!(
-        "WITH asked (place, {}) AS (VALUES {})
-         SELECT a.place, {} FROM asked a CROSS JOIN tool_call_stats s WHERE {}",
+        "WITH wanted_keys (idx, {}) AS (VALUES {})
+         SELECT k.idx, {} FROM wanted_keys k CROSS JOIN tool_call_stats s WHERE {}",
         Key::COLUMNS.join(", "),
         rows.join(", "),
         Bucket::selected(),
-        Key::COLUMNS.map(|column| format!("s.{column} = a.{column}")).join(" AND "),
+        Key::COLUMNS.map(|column| format!("s.{column} = k.{column}")).join(" AND "),
     )
 });
 
-/// Writes buckets in place of those that are there.
-static WRITE: LazyLock<Inserts> = LazyLock::new(|| {
+/// Inserts or replaces buckets.
+static UPSERT_BUCKETS: LazyLock<Inserts> = LazyLock::new(|| {
     let columns: Vec<&str> = Key::COLUMNS.into_iter().chain(Bucket::columns()).collect();
-    let anew: Vec<String> = Bucket::columns().map(|column| format!("{column} = excluded.{column}")).collect();
-    let (key, anew) = (Key::COLUMNS.join(", "), anew.join(", "));
-    inserts("tool_call_stats", &columns, by_number)
-        .ending(&format!(" ON CONFLICT ({key}) DO UPDATE SET {anew}"))
+    let assignments: Vec<String> =
+        Bucket::columns().map(|column| format!("{column} = excluded.{column}")).collect();
+    let (key, assignments) = (Key::COLUMNS.join(", "), assignments.join(", "));
+    inserts("tool_call_stats", &columns, numbered)
+        .with_suffix(&format!(" ON CONFLICT ({key}) DO UPDATE SET {assignments}"))
 });
 
 impl CallLog {
-    /// Counts rows that came since the last time, so many at once; true when there may be more. However many
-    /// processes do it at the same time, each row counts once.
+    /// Counts a batch of new rows. Returns true if there may be more. Each row is counted once, even if
+    /// several processes run this concurrently.
     pub async fn roll_up(&self) -> Result<bool, CallError> {
         let sql = "SELECT r.seq, c.seq FROM tool_call_rolled r JOIN tool_call_chain c ON c.id = r.id";
         let row = self.db().row(sql, args![]).await?.ok_or_else(|| failure::unreadable("no chain"))?;
@@ -78,7 +80,7 @@ impl CallLog {
             "UPDATE tool_call_rolled SET seq = $1 WHERE id = 1 AND seq = $2",
             vec![Arg::Int(Some(to)), Arg::Int(Some(rolled))],
         );
-        // Who comes second counts nothing, and looks again.
+        // Another process was faster; discard these counts and read again.
         if moved.await? == 0 {
             return Ok(true);
         }
@@ -87,71 +89,72 @@ impl CallLog {
         Ok(to < head)
     }
 
-    /// Counts all rows that are there.
+    /// Counts all rows that exist now.
     pub(super) async fn roll_up_all(&self) -> Result<(), CallError> {
         while self.roll_up().await? {}
         Ok(())
     }
 
-    /// Counts rows after one place, to another at most; answers how far it came. A row gets its place while
-    /// the end of the chain is held, and is there together with it: up to the head none appears later, and
-    /// none changes. So nothing is held while they are read.
+    /// Counts the rows after `after`, at most up to `head`, and returns the position it reached. Reading
+    /// needs no lock: sequence numbers are assigned while the head of the chain is locked, so no row at or
+    /// before the head can appear or change later.
     async fn count(&self, after: i64, head: i64) -> Result<(i64, Buckets), CallError> {
         let rows = self.db().rows(
             "SELECT seq, space_id, tool_name, tool_id, agent_id, status, error_kind, is_cached, duration,
                     started_at
              FROM tool_call_log WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3",
-            vec![Arg::Int(Some(after)), Arg::Int(Some(head)), Arg::from(STEP as u64)],
+            vec![Arg::Int(Some(after)), Arg::Int(Some(head)), Arg::from(BATCH_SIZE as u64)],
         );
         let rows = rows.await?;
         let to = match rows.last() {
-            Some(last) if rows.len() == STEP => last.int(0)?,
+            Some(last) if rows.len() == BATCH_SIZE => last.int(0)?,
             Some(_) | None => head,
         };
-        Ok((to, counted(&rows)))
+        Ok((to, count_rows(&rows)))
     }
 
-    /// Takes away buckets that are too old.
-    pub(super) async fn forget_buckets(&self, now: Timestamp) -> Result<(), CallError> {
+    /// Deletes expired buckets.
+    pub(super) async fn prune_buckets(&self, now: Timestamp) -> Result<(), CallError> {
         let mut tx = self.db().begin().await?;
         for span in Span::ALL {
             let oldest = span.oldest(now.as_microsecond());
-            let gone = tx.run(
+            let delete = tx.run(
                 "DELETE FROM tool_call_stats WHERE span = $1 AND start < $2",
                 vec![Arg::Int(Some(span.seconds())), Arg::Int(Some(oldest))],
             );
-            gone.await?;
+            delete.await?;
         }
         tx.commit().await
     }
 }
 
-/// The place up to which rows are counted. What stands behind it must not go.
-pub(super) async fn rolled(tx: &mut Tx) -> Result<i64, CallError> {
+/// Returns the sequence number up to which rows are counted. Later rows must not be deleted.
+pub(super) async fn rolled_up_to(tx: &mut Tx) -> Result<i64, CallError> {
     let row = tx.row("SELECT seq FROM tool_call_rolled WHERE id = 1", args![]).await?;
-    row.ok_or_else(|| failure::unreadable("no place up to which rows are counted"))?.int(0)
+    row.ok_or_else(|| failure::unreadable("no sequence number of the rollup"))?.int(0)
 }
 
-/// Rows that this process wrote and counted as it did, so that they need not be read again.
+/// Rows that this process inserted and has already counted in memory, so that they need not be read again.
 #[derive(Default)]
-pub(super) struct Pending(Mutex<Option<Counted>>);
+pub(super) struct Pending(Mutex<Option<PendingCounts>>);
 
-struct Counted {
-    /// The places between which all rows are counted, without the first and with the last.
+struct PendingCounts {
+    /// The range of counted rows: `after` is exclusive, `to` inclusive.
     after: i64,
     to: i64,
     minutes: Buckets,
 }
 
 impl Pending {
-    /// Counts calls that were written in the places behind `after`. Where another process wrote in between,
-    /// what was counted is forgotten, and the rows will be read.
+    /// Counts calls that were inserted after `after`. If another process has inserted rows in between, the
+    /// counts are discarded and the rows are read instead.
     pub(super) fn add(&self, after: i64, calls: &[&LoggedCall]) {
         let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = pending.take().filter(|known| known.to == after);
-        let mut counted = known.unwrap_or_else(|| Counted { after, to: after, minutes: Buckets::new() });
-        // Nobody rolls up; then the rows are read by whoever does.
-        if counted.to - counted.after > LONGEST_WAIT {
+        let previous = pending.take().filter(|previous| previous.to == after);
+        let mut counted =
+            previous.unwrap_or_else(|| PendingCounts { after, to: after, minutes: Buckets::new() });
+        // Rollup is not running; discard the counts and let it read the rows later.
+        if counted.to - counted.after > MAX_PENDING {
             return;
         }
         for call in calls {
@@ -161,14 +164,15 @@ impl Pending {
         *pending = Some(counted);
     }
 
-    /// All that was counted after a place, and how far it goes.
+    /// Takes the counts after a sequence number, with the position up to which they reach. Returns `None` if
+    /// they start elsewhere.
     fn take(&self, after: i64) -> Option<(i64, Buckets)> {
         let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         (counted.after == after).then_some((counted.to, counted.minutes))
     }
 }
 
-/// One call, as far as it is counted.
+/// The fields of a call that are counted.
 struct Call<'a> {
     space: Uuid,
     tool_name: Cow<'a, str>,
@@ -214,14 +218,14 @@ fn call(row: &Row) -> Result<Call<'static>, CallError> {
     })
 }
 
-/// The minutes of some rows.
-fn counted(rows: &[Row]) -> Buckets {
+/// Counts rows by minute.
+fn count_rows(rows: &[Row]) -> Buckets {
     let mut minutes = Buckets::new();
     let mut unreadable = 0_u64;
     for row in rows {
         match call(row) {
             Ok(call) => add(&mut minutes, &call),
-            // Somebody changed it. It must not keep all others from being counted.
+            // The row was modified. It must not prevent the others from being counted.
             Err(_) => unreadable += 1,
         }
     }
@@ -231,13 +235,13 @@ fn counted(rows: &[Row]) -> Buckets {
     minutes
 }
 
-/// The buckets of every span that some minutes belong to, unless they are too old for it.
+/// Derives the buckets of all spans from those of minutes, without expired ones.
 fn all_spans(minutes: &Buckets, now: i64) -> Buckets {
     let mut buckets = Buckets::new();
     for (minute, bucket) in minutes {
         for span in Span::ALL {
             let start = span.start(minute.start);
-            if span.keeps(start, now) {
+            if span.retains(start, now) {
                 let key = Key { span, start, ..minute.clone() };
                 buckets.entry(key).or_default().add_later(bucket);
             }
@@ -246,9 +250,9 @@ fn all_spans(minutes: &Buckets, now: i64) -> Buckets {
     buckets
 }
 
-/// Counts a call for the space, its tool and its agent, in the minute at which it began.
+/// Counts a call for its space, tool and agent, in the minute at which it began.
 fn add(minutes: &mut Buckets, call: &Call<'_>) {
-    // Names that no tool has are made up, by models above all, and there is no end to them.
+    // Unknown tool names are often invented by models and unlimited in number, so they share one bucket.
     let tool = call.tool.as_ref().map_or("", |_| &*call.tool_name);
     let agent = call.agent.map(|agent| agent.to_string());
     let all = [(Series::Space, Some("")), (Series::Tool, Some(tool)), (Series::Agent, agent.as_deref())];
@@ -264,21 +268,23 @@ fn add(minutes: &mut Buckets, call: &Call<'_>) {
     }
 }
 
-/// Adds counts to the buckets that are there.
+/// Adds counts to the stored buckets.
 async fn merge(tx: &mut Tx, buckets: Buckets) -> Result<(), CallError> {
     let mut buckets: Vec<(Key, Bucket)> = buckets.into_iter().collect();
-    for part in buckets.chunks_mut(AT_ONCE) {
+    for part in buckets.chunks_mut(KEYS_PER_READ) {
         let mut keys: Vec<Arg> = part.iter().flat_map(|(key, _)| key.args()).collect();
-        keys.extend((part.len()..AT_ONCE).flat_map(|_| Key::no_args()));
-        for row in tx.rows(KNOWN.as_str(), keys).await? {
-            let place = usize::try_from(row.int(0)?).map_err(failure::unreadable)?;
-            let Some((_, bucket)) = part.get_mut(place) else { continue };
+        keys.extend((part.len()..KEYS_PER_READ).flat_map(|_| Key::no_args()));
+        for row in tx.rows(SELECT_BUCKETS.as_str(), keys).await? {
+            let index = usize::try_from(row.int(0)?).map_err(failure::unreadable)?;
+            let Some((_, bucket)) = part.get_mut(index) else { continue };
             match Bucket::read(&row, 1) {
-                Ok(known) => bucket.add_earlier(known),
-                Err(error) => tracing::warn!(%error, "A bucket of statistics cannot be read and begins anew"),
+                Ok(stored) => bucket.add_earlier(stored),
+                Err(error) => {
+                    tracing::warn!(%error, "A bucket of statistics cannot be read and is started again")
+                }
             }
         }
-        put(tx, &WRITE, part.iter().flat_map(values).collect()).await?;
+        put(tx, &UPSERT_BUCKETS, part.iter().flat_map(values).collect()).await?;
     }
     Ok(())
 }

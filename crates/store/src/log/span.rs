@@ -1,13 +1,13 @@
-//! The sizes of buckets, and for how long those of each size are kept.
+//! Sizes of buckets, and how long buckets of each size are retained.
 //!
-//! Instants are microseconds since the epoch, as they are in the columns.
+//! Times are microseconds since the epoch, like in the columns.
 
 const SECOND: i64 = 1_000_000;
 const HOUR: i64 = 60 * 60;
 const DAY: i64 = 24 * HOUR;
 
-/// How much time a bucket covers. A larger one is made of whole smaller ones, and all begin at the same
-/// instants in every space.
+/// The time that a bucket covers. Each size is a multiple of the previous one, and the boundaries are the
+/// same in all spaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Span {
     Minute,
@@ -32,7 +32,7 @@ impl Span {
         self.seconds() * SECOND
     }
 
-    /// The next size, or the largest.
+    /// Returns the next larger size, or the largest.
     pub(super) fn coarser(self) -> Self {
         match self {
             Self::Minute => Self::TenMinutes,
@@ -41,12 +41,12 @@ impl Span {
         }
     }
 
-    /// When the bucket begins that an instant is in.
+    /// Returns the start of the bucket that contains a time.
     pub(super) fn start(self, at: i64) -> i64 {
         at.div_euclid(self.micros()) * self.micros()
     }
 
-    /// Buckets that begin before this are not kept.
+    /// Returns the earliest start of a retained bucket.
     pub(super) fn oldest(self, now: i64) -> i64 {
         let seconds = match self {
             Self::Minute => 6 * HOUR,
@@ -57,9 +57,9 @@ impl Span {
         now - seconds * SECOND
     }
 
-    /// Whether a bucket that begins then is kept. No call begins a day ahead; a row that says so was written
-    /// while the clock was wrong.
-    pub(super) fn keeps(self, start: i64, now: i64) -> bool {
+    /// Returns true if a bucket with this start is retained. Starts more than a day in the future come from a
+    /// wrong clock and are dropped.
+    pub(super) fn retains(self, start: i64, now: i64) -> bool {
         (self.oldest(now)..=now + DAY * SECOND).contains(&start)
     }
 }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_is_made_of_whole_smaller_ones() {
+    fn spans_are_multiples_of_smaller_ones() {
         for span in Span::ALL {
             assert_eq!(span.coarser().seconds() % span.seconds(), 0, "{span:?}");
             for at in [0, 1, -1, 1_786_000_000_123_456, -1_786_000_000_123_456] {
@@ -81,14 +81,14 @@ mod tests {
     }
 
     #[test]
-    fn buckets_are_kept_for_a_while() {
+    fn buckets_are_retained_by_size() {
         let now = 1_786_000_000 * SECOND;
-        let kept = [6 * HOUR, 3 * DAY, 60 * DAY, 730 * DAY];
-        for (span, seconds) in Span::ALL.into_iter().zip(kept) {
-            assert!(span.keeps(now - seconds * SECOND, now), "{span:?}");
-            assert!(!span.keeps(now - seconds * SECOND - 1, now), "{span:?}");
-            assert!(span.keeps(now + HOUR * SECOND, now), "{span:?}");
-            assert!(!span.keeps(now + 2 * DAY * SECOND, now), "{span:?}");
+        let retained = [6 * HOUR, 3 * DAY, 60 * DAY, 730 * DAY];
+        for (span, seconds) in Span::ALL.into_iter().zip(retained) {
+            assert!(span.retains(now - seconds * SECOND, now), "{span:?}");
+            assert!(!span.retains(now - seconds * SECOND - 1, now), "{span:?}");
+            assert!(span.retains(now + HOUR * SECOND, now), "{span:?}");
+            assert!(!span.retains(now + 2 * DAY * SECOND, now), "{span:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The statements by which rows are found, put together from constants; values are always arguments.
+//! The SQL statements of log searches, composed of constants; values are always arguments.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,8 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::call::{source, uuid};
-use super::course::{Course, Search, Test};
-use super::words;
+use super::full_text;
+use super::scan::{Condition, Scan, Search};
 use crate::db::{Arg, Db};
 
 pub(super) struct Statement<'a> {
@@ -18,16 +18,16 @@ pub(super) struct Statement<'a> {
 }
 
 impl<'a> Statement<'a> {
-    /// The id of the last row of a walk, if it makes all of its steps: one row, or one for each name.
-    pub(super) fn floor(db: &'a Db, search: &Search<'_>, course: &Course<'_>) -> Self {
-        let names = course.names();
+    /// Selects the id of the last row that a scan reaches within its steps: one row, or one per name.
+    pub(super) fn floor(db: &'a Db, search: &Search<'_>, scan: &Scan<'_>) -> Self {
+        let names = scan.names();
         let walks = names.map_or(1, |names| names.len().max(1) as u64);
         let last = (search.steps / walks).saturating_sub(1);
         let mut floor = Self::new(db);
         if names.is_some() {
             floor.and("SELECT (");
         }
-        floor.line(search, course, search.from);
+        floor.line(search, scan, search.from);
         floor.with(" ORDER BY l.id DESC LIMIT 1 OFFSET ", Arg::from(last));
         if let Some(names) = names {
             floor.and(") FROM ");
@@ -36,44 +36,44 @@ impl<'a> Statement<'a> {
         floor
     }
 
-    /// The ids of rows on a course for which its tests hold, down to the floor.
-    pub(super) fn ids(db: &'a Db, search: &Search<'_>, course: &Course<'_>, floor: Option<Uuid>) -> Self {
+    /// Selects the ids of rows on a scan that meet all of its conditions, down to the floor.
+    pub(super) fn ids(db: &'a Db, search: &Search<'_>, scan: &Scan<'_>, floor: Option<Uuid>) -> Self {
         let mut ids = Self::new(db);
-        let Some(names) = course.names() else {
-            ids.passing(search, course, floor);
+        let Some(names) = scan.names() else {
+            ids.passing(search, scan, floor);
             return ids;
         };
-        // Of each name as many as there may be of all. SQLite joins a row with what is made for it only where
-        // a function makes that.
+        // Each name may contribute a full page. SQLite supports lateral joins only with table-valued
+        // functions.
         match db {
             Db::Sqlite(_) => {
                 ids.and("SELECT unhex(i.value) FROM ");
                 ids.names(names);
                 ids.and(" CROSS JOIN json_each((SELECT json_group_array(hex(l.id)) FROM (");
-                ids.passing(search, course, floor);
+                ids.passing(search, scan, floor);
                 ids.with(") l)) i ORDER BY i.value DESC LIMIT ", Arg::from(search.rows));
             }
             Db::Postgres(_) => {
                 ids.and("SELECT l.id FROM ");
                 ids.names(names);
                 ids.and(" CROSS JOIN LATERAL (");
-                ids.passing(search, course, floor);
+                ids.passing(search, scan, floor);
                 ids.with(") l ORDER BY l.id DESC LIMIT ", Arg::from(search.rows));
             }
         }
         ids
     }
 
-    /// How many rows have all the words, up to some number.
-    pub(super) fn count_words(db: &'a Db, search: &Search<'_>, most: u64) -> Self {
+    /// Counts the rows that contain all words, up to `most`.
+    pub(super) fn count_matches(db: &'a Db, search: &Search<'_>, most: u64) -> Self {
         let mut count = Self::new(db);
         count.and("SELECT COUNT(*) FROM (SELECT 1");
         match db {
-            Db::Sqlite(_) => count.having_words(search),
+            Db::Sqlite(_) => count.full_text_match(search),
             Db::Postgres(_) => {
                 count.and(" FROM tool_call_log l");
                 count.between(search, search.from);
-                count.having_words(search);
+                count.full_text_match(search);
             }
         }
         count.with(" LIMIT ", Arg::from(most));
@@ -81,23 +81,23 @@ impl<'a> Statement<'a> {
         count
     }
 
-    /// The ids of rows with all the words, by the index of words.
-    pub(super) fn ids_by_words(db: &'a Db, search: &Search<'_>) -> Self {
+    /// Selects the ids of rows that contain all words, by the full-text index.
+    pub(super) fn ids_by_full_text(db: &'a Db, search: &Search<'_>) -> Self {
         let mut ids = Self::new(db);
         match db {
             Db::Sqlite(_) => {
                 ids.and("SELECT l.id FROM (SELECT rowid AS seq");
-                ids.having_words(search);
+                ids.full_text_match(search);
                 ids.and(") w CROSS JOIN tool_call_log l ON l.seq = w.seq");
                 ids.between(search, search.from);
-                ids.other_tests(search);
+                ids.other_conditions(search);
             }
-            // By itself it might prefer to walk, in the hope to meet enough of them soon.
+            // Materialized, because the planner might otherwise scan by id in the hope of early matches.
             Db::Postgres(_) => {
                 ids.and("WITH found AS MATERIALIZED (SELECT l.id FROM tool_call_log l");
                 ids.between(search, search.from);
-                ids.having_words(search);
-                ids.other_tests(search);
+                ids.full_text_match(search);
+                ids.other_conditions(search);
                 ids.and(") SELECT l.id FROM found l");
             }
         }
@@ -113,36 +113,36 @@ impl<'a> Statement<'a> {
         self.sql.push_str(sql);
     }
 
-    /// Goes on with some SQL and the place of an argument.
+    /// Appends SQL and a placeholder for an argument.
     fn with(&mut self, sql: &'static str, arg: Arg) {
         self.args.push(arg);
         let _ = write!(self.sql, "{sql}${}", self.args.len());
     }
 
-    /// All rows on a course, down to the floor.
-    fn line(&mut self, search: &Search<'_>, course: &Course<'_>, floor: Option<Uuid>) {
+    /// Selects all rows on a scan, down to the floor.
+    fn line(&mut self, search: &Search<'_>, scan: &Scan<'_>, floor: Option<Uuid>) {
         self.and("SELECT l.id FROM tool_call_log l");
-        // Without figures about its tables, SQLite would rather walk past all rows.
-        if let (Db::Sqlite(_), Some(index)) = (self.db, course.along.and_then(Test::index)) {
+        // Without table statistics, SQLite would prefer a scan over all rows.
+        if let (Db::Sqlite(_), Some(index)) = (self.db, scan.along.and_then(Condition::index)) {
             self.and(" INDEXED BY ");
             self.and(index);
         }
         self.between(search, floor);
-        match course.along {
-            Some(Test::Names(_)) if course.names().is_some() => self.and(" AND l.tool_name = n.value"),
-            Some(test) => {
+        match scan.along {
+            Some(Condition::Names(_)) if scan.names().is_some() => self.and(" AND l.tool_name = n.value"),
+            Some(condition) => {
                 self.and(" AND ");
-                self.condition(test);
+                self.condition(condition);
             }
             None => {}
         }
     }
 
-    /// Those of them for which the tests hold, the newest first.
-    fn passing(&mut self, search: &Search<'_>, course: &Course<'_>, floor: Option<Uuid>) {
-        self.line(search, course, floor);
-        for test in &course.tests {
-            self.test(*test);
+    /// Selects the rows on a scan that meet its conditions, newest first.
+    fn passing(&mut self, search: &Search<'_>, scan: &Scan<'_>, floor: Option<Uuid>) {
+        self.line(search, scan, floor);
+        for condition in &scan.conditions {
+            self.unindexed(*condition);
         }
         self.with(" ORDER BY l.id DESC LIMIT ", Arg::from(search.rows));
     }
@@ -155,9 +155,9 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// What the index of words knows.
-    fn having_words(&mut self, search: &Search<'_>) {
-        let query = Arg::from(words::query(self.db, search.space, search.words));
+    /// Appends the conditions that the full-text index covers.
+    fn full_text_match(&mut self, search: &Search<'_>) {
+        let query = Arg::from(full_text::query(self.db, search.space, search.words));
         match self.db {
             Db::Sqlite(_) => self.with(" FROM tool_call_words WHERE tool_call_words MATCH ", query),
             Db::Postgres(_) => {
@@ -171,40 +171,42 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// What it does not know.
-    fn other_tests(&mut self, search: &Search<'_>) {
-        for test in &search.tests {
-            if !matches!(test, Test::Word(_)) {
-                self.test(*test);
+    /// Appends the conditions that the full-text index does not cover.
+    fn other_conditions(&mut self, search: &Search<'_>) {
+        for condition in &search.conditions {
+            if !matches!(condition, Condition::Word(_)) {
+                self.unindexed(*condition);
             }
         }
     }
 
-    /// A condition in a form that leads to no index, so that the walk stays on its course.
-    fn test(&mut self, test: Test<'_>) {
+    /// Appends a condition in a form that uses no index, so that the planner stays with the chosen scan.
+    fn unindexed(&mut self, condition: Condition<'_>) {
         self.and(" AND (");
-        self.condition(test);
+        self.condition(condition);
         self.and(") IS TRUE");
     }
 
-    fn condition(&mut self, test: Test<'_>) {
-        match test {
-            Test::Kind(kind) => self.with("l.error_kind = ", Arg::from(kind.to_string())),
-            Test::Agent(agent) => self.with("l.agent_id = ", uuid(agent)),
-            Test::Source(Source::Api) => self.and("l.source = 'api'"),
-            // The condition of an index for what is rare is written out, so that both databases see it.
-            Test::Source(rare) => self.with("l.source <> 'api' AND l.source = ", Arg::from(source(rare))),
-            Test::Failed => self.and("l.status <> 'success'"),
-            Test::Names([name]) => self.with("l.tool_name = ", Arg::from(name)),
-            Test::Names(names) => {
+    fn condition(&mut self, condition: Condition<'_>) {
+        match condition {
+            Condition::Kind(kind) => self.with("l.error_kind = ", Arg::from(kind.to_string())),
+            Condition::Agent(agent) => self.with("l.agent_id = ", uuid(agent)),
+            Condition::Source(Source::Api) => self.and("l.source = 'api'"),
+            // Written out like in the definition of the partial index, so that both databases use it.
+            Condition::Source(rare) => {
+                self.with("l.source <> 'api' AND l.source = ", Arg::from(source(rare)))
+            }
+            Condition::Failed => self.and("l.status <> 'success'"),
+            Condition::Names([name]) => self.with("l.tool_name = ", Arg::from(name)),
+            Condition::Names(names) => {
                 self.and("l.tool_name IN (SELECT n.value FROM ");
                 self.names(names);
                 self.and(")");
             }
-            Test::ToolId(tool) => self.with("l.tool_id = ", Arg::from(tool)),
-            Test::User(user) => self.with("l.user_id = ", uuid(user)),
-            Test::Status(status) => self.with("l.status = ", Arg::from(status.as_str())),
-            Test::Word(word) => {
+            Condition::ToolId(tool) => self.with("l.tool_id = ", Arg::from(tool)),
+            Condition::User(user) => self.with("l.user_id = ", uuid(user)),
+            Condition::Status(status) => self.with("l.status = ", Arg::from(status.as_str())),
+            Condition::Word(word) => {
                 match self.db {
                     Db::Sqlite(_) => {
                         self.and("' ' || (SELECT w.words FROM tool_call_words w WHERE w.rowid = l.seq)");
@@ -216,7 +218,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// Names as rows of one argument, however many there are: `n.value`.
+    /// Expands one JSON argument to rows: `n.value`.
     fn names(&mut self, names: &[String]) {
         let names = Arg::from(json!(names).to_string());
         match self.db {

@@ -1,5 +1,5 @@
-//! Statistics of a window: the counts of a space, of its busiest tools and agents, or of one of them, step by
-//! step. They come from buckets alone; no row of the log is read.
+//! Statistics of a time window for a space, a tool or an agent, in steps. They are computed from buckets; log
+//! rows are not read.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,88 +14,91 @@ use super::bucket::{Bucket, Series};
 use super::call::uuid;
 use super::span::Span;
 use super::totals::Totals;
-use super::window::{Frame, Window};
+use super::window::{Frame, StatsWindow};
 use crate::db::{Arg, Db};
 use crate::failure;
 
-/// So many tools, and so many agents, are told one by one.
-const MOST: u64 = 50;
+/// Maximum number of tools, and of agents, that are listed individually.
+const MAX_LISTED: u64 = 50;
 
-/// What is asked for.
+/// The scope and the window of the requested statistics.
 #[derive(Debug, Clone, Default)]
 pub struct StatsQuery {
-    pub window: Window,
+    pub window: StatsWindow,
     pub of: StatsOf,
 }
 
-/// Whose calls. They are counted for each tool and for each agent, and not for both together.
+/// The calls to include. Calls are counted per tool and per agent, not per combination.
 #[derive(Debug, Clone, Default)]
 pub enum StatsOf {
     #[default]
     Space,
-    /// A tool, by its id or by the name it was called by.
+    /// A tool, by its id or by a name by which it was called.
     Tool(String),
     Agent(AgentId),
 }
 
+/// The statistics of a window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stats {
-    /// When the first step begins.
+    /// Start of the first step.
     pub from: Timestamp,
-    /// The moment of the answer, within the last step.
+    /// Time of the request; it lies within the last step.
     pub to: Timestamp,
-    /// How long a step is, in seconds.
+    /// Length of a step in seconds.
     pub step: i64,
     pub totals: Totals,
-    /// Every step of the window.
+    /// All steps of the window.
     pub series: Vec<StatsStep>,
-    /// The busiest first. Of one tool: once for each name it had. Of an agent: none.
+    /// Busiest first. For a tool: one entry per name that it had. For an agent: empty.
     pub tools: Vec<ToolStats>,
-    /// So many more were called.
+    /// Number of further tools that were called.
     pub more_tools: u64,
-    /// The busiest first. Of a tool: none.
+    /// Busiest first. For a tool: empty.
     pub agents: Vec<AgentStats>,
-    /// So many more made calls.
+    /// Number of further agents that made calls.
     pub more_agents: u64,
 }
 
-/// The calls that began within one step.
+/// Calls that began within one step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatsStep {
-    /// When the step begins.
+    /// Start of the step.
     pub at: Timestamp,
     pub totals: Totals,
 }
 
+/// The calls of one tool name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolStats {
-    /// What the tool was called at the time. None: calls of names that no tool had.
+    /// The name of the tool at that time. `None` for calls of unknown tools.
     pub name: Option<String>,
-    /// The tool that had the name last.
+    /// The tool that last had this name.
     pub id: Option<String>,
     pub totals: Totals,
-    /// The steps in which it was called.
+    /// Steps in which the tool was called.
     pub series: Vec<StatsStep>,
 }
 
+/// The calls made by one agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentStats {
     pub id: AgentId,
     pub totals: Totals,
 }
 
-/// By when they begin.
+/// Buckets by their start.
 type Buckets = BTreeMap<i64, Bucket>;
 
 impl CallLog {
-    /// The statistics of a space, in a window that ends now.
+    /// Returns the statistics of a space for a window that ends now.
     pub async fn stats(&self, space: SpaceId, query: &StatsQuery) -> Result<Stats, CallError> {
         let frame = Frame::of(query.window, Timestamp::now().as_microsecond());
-        let mut stats = Stats::nothing(frame)?;
+        let mut stats = Stats::empty(frame)?;
         match &query.of {
             StatsOf::Space => {
-                // The steps of tools are shown, so their buckets are read one by one. Of agents the sum is
-                // enough, which fewer and larger buckets hold as well.
+                // The response includes the steps of each tool, so small buckets are needed. For agents only
+                // sums are returned, for which fewer and larger buckets suffice.
                 let (own, (tools, more_tools), (agents, more_agents)) = tokio::try_join!(
                     self.buckets(space, (Series::Space, "", None), frame),
                     self.busiest(space, Series::Tool, frame, frame.now + 1),
@@ -111,7 +114,7 @@ impl CallLog {
                 (stats.more_tools, stats.more_agents) = (more_tools, more_agents);
             }
             StatsOf::Tool(tool) => {
-                let names = self.names_of_one(space, tool, frame).await?;
+                let names = self.buckets_by_name(space, tool, frame).await?;
                 names.values().for_each(|buckets| stats.add(buckets));
                 stats.add_tools(names)?;
             }
@@ -126,8 +129,8 @@ impl CallLog {
         Ok(stats)
     }
 
-    /// What is counted of the current minute and so many whole ones before it: for a tool, by its id or the
-    /// name it was called by, or for the space. Minutes are kept for six hours.
+    /// Returns the totals of the current minute and a number of whole minutes before it, for a tool (by id or
+    /// name) or for the space. Minutes are retained for six hours.
     pub async fn recent(
         &self,
         space: SpaceId,
@@ -139,15 +142,15 @@ impl CallLog {
             return Ok(sum(&self.buckets(space, (Series::Space, "", None), frame).await?));
         };
         let mut totals = Totals::default();
-        for buckets in self.names_of_one(space, tool, frame).await?.values() {
+        for buckets in self.buckets_by_name(space, tool, frame).await?.values() {
             totals.merge(&sum(buckets));
         }
         Ok(totals)
     }
 
-    /// The buckets of a tool, under each name it had. Buckets of a name that is another tool's by now are not
-    /// among those of an id.
-    async fn names_of_one(
+    /// Returns the buckets of a tool by name. For a tool id, buckets of a name that another tool has taken
+    /// over are excluded.
+    async fn buckets_by_name(
         &self,
         space: SpaceId,
         tool: &str,
@@ -170,7 +173,7 @@ impl CallLog {
         Ok(found)
     }
 
-    /// The buckets of one name in a series, and of one tool where its id is given.
+    /// Returns the buckets of one name in a series; if a tool id is given, only those of that tool.
     async fn buckets(
         &self,
         space: SpaceId,
@@ -182,7 +185,7 @@ impl CallLog {
              WHERE s.space_id = $1 AND s.span = $2 AND s.series = $3 AND s.name = $4
                AND s.start >= $5 AND s.start <= $6 AND ($7 IS NULL OR s.tool_id = $7)",
             Bucket::selected(),
-            by_name(self.db()),
+            index_hint(self.db()),
         );
         let args = vec![
             uuid(space),
@@ -197,10 +200,10 @@ impl CallLog {
         rows.iter().map(|row| Ok((row.int(0)?, Bucket::read(row, 1)?))).collect()
     }
 
-    /// The buckets of the names with the most calls, and how many more names there are. Who is busiest is
-    /// found by large buckets, and small ones only before the first of these begins: with a thousand tools in
-    /// a week that is thirty thousand counts instead of a hundred and seventy thousand. Those of the busiest
-    /// are then read: small ones before `until`, large ones from there on.
+    /// Returns the buckets of the names with the most calls, and the number of further names. To rank them,
+    /// large buckets are summed, and small ones only before the first large one: for a thousand tools in a
+    /// week, 30,000 rows instead of 170,000. Then the buckets of the busiest are read: small ones before
+    /// `until`, large ones after it.
     async fn busiest(
         &self,
         space: SpaceId,
@@ -208,7 +211,7 @@ impl CallLog {
         frame: Frame,
         until: i64,
     ) -> Result<(BTreeMap<String, Buckets>, u64), CallError> {
-        let (counted, by_name) = (Bucket::selected(), by_name(self.db()));
+        let (counted, index_hint) = (Bucket::selected(), index_hint(self.db()));
         let sql = format!(
             "WITH busiest AS (
                  SELECT t.name, SUM(t.calls) AS total, COUNT(*) OVER () AS names
@@ -217,14 +220,14 @@ impl CallLog {
                        UNION ALL
                        SELECT name, calls FROM tool_call_stats
                        WHERE space_id = $1 AND span = $6 AND series = $3 AND start >= $5 AND start <= $8) t
-                 GROUP BY t.name ORDER BY total DESC, t.name LIMIT {MOST})
+                 GROUP BY t.name ORDER BY total DESC, t.name LIMIT {MAX_LISTED})
              SELECT b.names, s.name, s.start, {counted}
-             FROM busiest b CROSS JOIN tool_call_stats AS s{by_name}
+             FROM busiest b CROSS JOIN tool_call_stats AS s{index_hint}
              WHERE s.space_id = $1 AND s.span = $2 AND s.series = $3 AND s.name = b.name
                AND s.start >= $4 AND s.start < $7
              UNION ALL
              SELECT b.names, s.name, s.start, {counted}
-             FROM busiest b CROSS JOIN tool_call_stats AS s{by_name}
+             FROM busiest b CROSS JOIN tool_call_stats AS s{index_hint}
              WHERE s.space_id = $1 AND s.span = $6 AND s.series = $3 AND s.name = b.name
                AND s.start >= $7 AND s.start <= $8"
         );
@@ -250,8 +253,8 @@ impl CallLog {
 }
 
 impl Stats {
-    /// Every step, without a call.
-    fn nothing(frame: Frame) -> Result<Self, CallError> {
+    /// Returns statistics with all steps and no calls.
+    fn empty(frame: Frame) -> Result<Self, CallError> {
         let series = frame.starts().map(|at| step(at, Totals::default()));
         Ok(Self {
             from: instant(frame.from)?,
@@ -266,12 +269,12 @@ impl Stats {
         })
     }
 
-    /// Adds buckets to the whole, and each to its step.
+    /// Adds buckets to the totals and to their steps.
     fn add(&mut self, buckets: &Buckets) {
         for (start, bucket) in buckets {
             self.totals.merge(&bucket.totals);
-            let place = self.series.binary_search_by_key(start, |step| step.at.as_microsecond());
-            if let Some(step) = place.ok().and_then(|place| self.series.get_mut(place)) {
+            let found = self.series.binary_search_by_key(start, |step| step.at.as_microsecond());
+            if let Some(step) = found.ok().and_then(|index| self.series.get_mut(index)) {
                 step.totals.merge(&bucket.totals);
             }
         }
@@ -305,8 +308,8 @@ fn instant(micros: i64) -> Result<Timestamp, CallError> {
     Timestamp::from_microsecond(micros).map_err(failure::unreadable)
 }
 
-/// SQLite takes the index by name for the dearer way unless it is told to use it.
-fn by_name(db: &Db) -> &'static str {
+/// Returns an index hint: SQLite would otherwise choose the more expensive index.
+fn index_hint(db: &Db) -> &'static str {
     match db {
         Db::Sqlite(_) => " INDEXED BY tool_call_stats_name",
         Db::Postgres(_) => "",

@@ -1,4 +1,4 @@
-//! What is counted of calls: how many, how they ended, how long they took. Counts of different calls add up.
+//! Counts of calls by outcome, and their durations. Totals of different calls can be merged.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,29 +11,30 @@ use super::histogram::Histogram;
 use crate::db::Arg;
 use crate::row::Row;
 
-/// No kind of error at all, as it is written.
+/// The encoding of an empty map of error kinds.
 const NO_KINDS: &str = "{}";
 
-/// Counts of calls. The durations are those of all calls, whatever became of them.
+/// Counts of calls. Durations include all calls, whatever their outcome.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Totals {
     pub calls: u64,
-    /// Calls that failed. Those that were cancelled did neither fail nor work.
+    /// Failed calls. Cancelled calls count neither as failed nor as successful.
     pub errors: u64,
     pub cancelled: u64,
-    /// Calls that were answered from the cache.
+    /// Calls that were served from the cache.
     pub cached: u64,
-    /// The errors by their kind.
+    /// Errors by kind.
     pub by_kind: BTreeMap<String, u64>,
-    /// All durations together, in microseconds.
+    /// Sum of all durations in microseconds.
     sum: u64,
-    /// The longest, in microseconds.
+    /// Longest duration in microseconds.
     max: u64,
     histogram: Histogram,
 }
 
 impl Totals {
-    /// How many of the calls that were not cancelled failed, from 0 to 1; 0 when there were none.
+    /// Returns the share of failed calls among all calls except cancelled ones, from 0 to 1. Returns 0 if there
+    /// are none.
     pub fn error_rate(&self) -> f64 {
         match self.calls.saturating_sub(self.cancelled) {
             0 => 0.0,
@@ -41,18 +42,19 @@ impl Totals {
         }
     }
 
-    /// How long calls took at most, but for the slowest: `percentile(0.95)` is what 95 of 100 did not exceed.
-    /// It is off by a sixteenth at most; nothing when there were no calls.
+    /// Returns a percentile of the durations: `percentile(0.95)` was not exceeded by 95 % of the calls. The
+    /// relative error is at most 1/16. Returns `None` if there are no calls.
     pub fn percentile(&self, share: f64) -> Option<Duration> {
         let micros = self.histogram.percentile(share)?;
         Some(Duration::from_micros(micros.min(self.max)))
     }
 
+    /// Returns the mean duration. Returns `None` if there are no calls.
     pub fn mean(&self) -> Option<Duration> {
         self.sum.checked_div(self.calls).map(Duration::from_micros)
     }
 
-    /// How long the longest call took.
+    /// Returns the longest duration. Returns `None` if there are no calls.
     pub fn max(&self) -> Option<Duration> {
         (self.calls > 0).then(|| Duration::from_micros(self.max))
     }
@@ -74,7 +76,7 @@ impl Totals {
         self.histogram.add(micros);
     }
 
-    /// Adds what was counted of other calls.
+    /// Adds the counts of other calls.
     pub(super) fn merge(&mut self, other: &Self) {
         self.calls = self.calls.saturating_add(other.calls);
         self.errors = self.errors.saturating_add(other.errors);
@@ -97,11 +99,11 @@ impl Totals {
         }
     }
 
-    /// The columns of counts, in the order of every statement.
+    /// The columns of the counts, in the order of every statement.
     pub(super) const COLUMNS: [&str; 8] =
         ["calls", "errors", "cancelled", "cached", "by_kind", "sum_duration", "max_duration", "histogram"];
 
-    /// The values of the columns.
+    /// Returns the values of the columns.
     pub(super) fn args(&self) -> [Arg; 8] {
         [
             Arg::from(self.calls),
@@ -115,7 +117,7 @@ impl Totals {
         ]
     }
 
-    /// The counts at the columns that begin there.
+    /// Reads counts from the columns that start at `first`.
     pub(super) fn read(row: &Row, first: usize) -> Result<Self, CallError> {
         let by_kind = match row.text(first + 4)?.as_str() {
             NO_KINDS => BTreeMap::new(),
@@ -160,12 +162,12 @@ mod tests {
         assert!((both.error_rate() - 0.5).abs() < 1e-9, "two of four that were not cancelled");
         assert_eq!(both.max(), Some(Duration::from_micros(6700)));
         assert_eq!(both.mean(), Some(Duration::from_micros(12_910 / 5)));
-        // The middle of its bucket is 6911.
+        // The middle of the bucket is 6911.
         assert_eq!(both.percentile(1.0), both.max());
     }
 
     #[test]
-    fn nothing_has_no_duration_and_no_errors() {
+    fn empty_totals_have_no_durations_and_no_errors() {
         let nothing = Totals::default();
         assert_eq!((nothing.percentile(0.5), nothing.mean(), nothing.max()), (None, None, None));
         assert!(nothing.error_rate().abs() < f64::EPSILON);

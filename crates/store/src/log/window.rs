@@ -1,12 +1,12 @@
-//! The windows of statistics: how far back each looks, and in which steps.
+//! The time windows of statistics and their steps.
 
 use std::iter::successors;
 
 use super::span::Span;
 
-/// How far back statistics look.
+/// The period that statistics cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Window {
+pub enum StatsWindow {
     QuarterHour,
     Hour,
     SixHours,
@@ -17,8 +17,8 @@ pub enum Window {
     Quarter,
 }
 
-impl Window {
-    /// Every window, the shortest first.
+impl StatsWindow {
+    /// All windows, shortest first.
     pub const ALL: [Self; 7] =
         [Self::QuarterHour, Self::Hour, Self::SixHours, Self::Day, Self::Week, Self::Month, Self::Quarter];
 
@@ -34,12 +34,12 @@ impl Window {
         }
     }
 
-    /// The window that a word stands for.
+    /// Parses a window such as `24h`.
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|window| window.as_str() == word)
     }
 
-    /// How many steps it has before the one that is not over yet.
+    /// Returns the number of whole steps before the current one.
     fn steps(self) -> i64 {
         match self {
             Self::QuarterHour => 15,
@@ -62,7 +62,7 @@ impl Window {
     }
 }
 
-/// Whole steps back from now, and the one that is not over yet. Instants are microseconds since the epoch.
+/// A number of whole steps and the current one. Times are microseconds since the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) span: Span,
@@ -71,22 +71,23 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    pub(super) fn of(window: Window, now: i64) -> Self {
+    pub(super) fn of(window: StatsWindow, now: i64) -> Self {
         Self::back(window.span(), window.steps(), now)
     }
 
-    /// So many whole steps and the current one.
+    /// Returns the frame of `steps` whole steps and the current one.
     pub(super) fn back(span: Span, steps: i64, now: i64) -> Self {
         Self { span, from: span.start(now) - steps * span.micros(), now }
     }
 
-    /// When each step begins.
+    /// Returns the start of each step.
     pub(super) fn starts(self) -> impl Iterator<Item = i64> {
         let next = move |at: &i64| Some(at + self.span.micros());
         successors(Some(self.from), next).take_while(move |at| *at <= self.now)
     }
 
-    /// Where larger buckets take over that hold the same calls: the first to begin within the frame.
+    /// Returns the start of the first larger bucket within the frame; from there on, larger buckets can be
+    /// used.
     pub(super) fn edge(self) -> i64 {
         let coarser = self.span.coarser();
         coarser.start(self.from + coarser.micros() - 1)
@@ -97,14 +98,14 @@ impl Frame {
 mod tests {
     use super::*;
 
-    /// 2026-08-06 07:06:40, between the beginnings of all spans.
+    /// 2026-08-06 07:06:40, not on a boundary of any span.
     const NOW: i64 = 1_786_000_000_000_000;
 
     #[test]
-    fn a_window_holds_all_of_its_time_and_little_more() {
+    fn windows_cover_their_period_with_at_most_one_extra_step() {
         const MINUTE: i64 = 60_000_000;
         let lengths = [15, 60, 6 * 60, 24 * 60, 7 * 24 * 60, 30 * 24 * 60, 90 * 24 * 60];
-        for (window, minutes) in Window::ALL.into_iter().zip(lengths) {
+        for (window, minutes) in StatsWindow::ALL.into_iter().zip(lengths) {
             let frame = Frame::of(window, NOW);
             let (step, before) = (frame.span.micros(), NOW - minutes * MINUTE);
             assert!(frame.from <= before && before < frame.from + step, "{window:?}");
@@ -112,16 +113,16 @@ mod tests {
             assert_eq!(starts.len() as i64, minutes * MINUTE / step + 1, "{window:?}");
             assert_eq!(starts.last(), Some(&frame.span.start(NOW)), "{window:?}");
             assert!(starts.len() <= 169, "{window:?}");
-            assert_eq!(Window::named(window.as_str()), Some(window));
+            assert_eq!(StatsWindow::named(window.as_str()), Some(window));
         }
         for word in ["", "1d", "24H", " 24h", "15"] {
-            assert_eq!(Window::named(word), None, "{word:?}");
+            assert_eq!(StatsWindow::named(word), None, "{word:?}");
         }
     }
 
     #[test]
-    fn larger_buckets_take_over_within_the_window() {
-        for window in Window::ALL {
+    fn larger_buckets_start_within_the_window() {
+        for window in StatsWindow::ALL {
             for now in [NOW, 0, NOW / 86_400_000_000 * 86_400_000_000] {
                 let frame = Frame::of(window, now);
                 let (edge, coarser) = (frame.edge(), frame.span.coarser());

@@ -75,7 +75,7 @@ impl RunJournal {
         filter: &ConversationFilter,
         page: &Page,
     ) -> Result<(Vec<Run>, Option<String>), CallError> {
-        let (_, last) = page.after()?;
+        let (_, last) = page.start_key()?;
         let mut sql = format!("{SELECT}{OWN}");
         let mut values = args![space, user];
         let mut and = |clause: &str, value: Arg| {

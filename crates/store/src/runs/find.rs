@@ -137,7 +137,7 @@ impl RunJournal {
         filter: &RunFilter,
         page: &Page,
     ) -> Result<(Vec<Run>, Option<String>), CallError> {
-        let (_, before) = page.after()?;
+        let (_, before) = page.start_key()?;
         let mut sql =
             concat!("SELECT ", run_columns!(), " FROM runs WHERE space_id = $1 AND program = 'call'")
                 .to_owned();
@@ -182,7 +182,7 @@ impl RunJournal {
         space: SpaceId,
         page: &Page,
     ) -> Result<(Vec<Approval>, Option<String>), CallError> {
-        let (_, after) = page.after()?;
+        let (_, after) = page.start_key()?;
         let rows = self.db().rows(
             concat!(
                 "SELECT ",

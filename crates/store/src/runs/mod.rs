@@ -249,7 +249,7 @@ impl Journal for RunJournal {
 async fn listen(pool: PgPool, bell: Arc<Bell>) {
     while !pool.is_closed() {
         if let Err(error) = hear(&pool, &bell).await {
-            tracing::warn!(cause = %failure::of(error), "Notices of runs stopped; listening again");
+            tracing::warn!(cause = %failure::driver_error(error), "Notices of runs stopped; listening again");
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
     }

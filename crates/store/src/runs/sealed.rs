@@ -71,7 +71,7 @@ impl Store {
     fn opened(&self, place: &[&str], sealed: &Value) -> Result<Value, CallError> {
         let SealedText { key, blob } = SealedText::deserialize(sealed).map_err(failure::unreadable)?;
         let blob = STANDARD.decode(blob).map_err(failure::unreadable)?;
-        let keys = self.keys().knowing(&key);
+        let keys = self.keys().ring_with(&key);
         let text = crypt::open(&keys, place, &Sealed { key_id: key, blob })?;
         serde_json::from_str(text.expose_secret()).map_err(failure::unreadable)
     }

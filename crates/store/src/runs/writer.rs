@@ -77,8 +77,8 @@ impl Writer {
     pub(super) async fn keep<W: Write>(&self, write: W) -> Result<W::Answer, CallError> {
         let (reply, answer) = oneshot::channel();
         let job = Box::new(Asked { write, answer: None, reply });
-        let gone = |_| failure::away("the journal is closed".to_owned());
-        self.queue.send(job).await.map_err(|_| failure::away("the journal is closed".to_owned()))?;
+        let gone = |_| failure::unavailable("the journal is closed".to_owned());
+        self.queue.send(job).await.map_err(|_| failure::unavailable("the journal is closed".to_owned()))?;
         answer.await.map_err(gone)?
     }
 }
@@ -93,7 +93,7 @@ pub(super) async fn write_once<W: Write>(
     let mut job: [Box<dyn Job>; 1] = [Box::new(Asked { write, answer: None, reply })];
     keep(store, clock, &mut job).await?;
     job.into_iter().for_each(|job| job.answer());
-    answer.await.map_err(|_| failure::away("the journal did not answer".to_owned()))?
+    answer.await.map_err(|_| failure::unavailable("the journal did not answer".to_owned()))?
 }
 
 /// Writes jobs until all senders are gone. The callers of a batch during which it panics get an error.

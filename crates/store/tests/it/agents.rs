@@ -1,15 +1,15 @@
-//! Agents and providers: documents with a name of their own and a version.
+//! Agents and providers: documents with a name and a version.
 
 use haft_core::agent::{AgentBinding, AgentSpec};
 use haft_core::{ErrorKind, ToolId, ToolName};
 use haft_store::{AgentFilter, Page};
 
-use crate::support::{all, both, kind, nobody, provider, user};
+use crate::support::{all, both, kind, missing_provider, provider, user};
 
 #[tokio::test]
-async fn an_agent_is_one_thing_with_one_version() {
-    both(async |place| {
-        let store = place.open().await;
+async fn agents_and_bindings_share_one_version() {
+    both(async |db| {
+        let store = db.open().await;
         let (ada, home) = user(&store, "ada").await;
         let binding = AgentBinding::new(ToolId::Named(ToolName::constant("calculator")));
         let spec = AgentSpec { bindings: vec![binding.clone()], ..AgentSpec::new("clerk") };
@@ -40,9 +40,9 @@ async fn an_agent_is_one_thing_with_one_version() {
 }
 
 #[tokio::test]
-async fn agents_are_found_by_a_part_of_what_they_say() {
-    both(async |place| {
-        let store = place.open().await;
+async fn agents_are_searched_by_name_and_description() {
+    both(async |db| {
+        let store = db.open().await;
         let (_, home) = user(&store, "ada").await;
         for (name, description, is_active) in [
             ("alpha", "Knows the WEATHER", true),
@@ -76,9 +76,9 @@ async fn agents_are_found_by_a_part_of_what_they_say() {
 }
 
 #[tokio::test]
-async fn a_provider_is_changed_by_who_read_it_last() {
-    both(async |place| {
-        let store = place.open().await;
+async fn stale_provider_changes_are_rejected() {
+    both(async |db| {
+        let store = db.open().await;
         let (_, home) = user(&store, "ada").await;
         let openai = store.create_provider(home.id, provider("openai")).await.expect("a provider");
         assert_eq!(openai.spec, provider("openai"));
@@ -89,7 +89,7 @@ async fn a_provider_is_changed_by_who_read_it_last() {
         assert_eq!((changed.version, changed.spec.name.as_str()), (2, "mine"));
         let late = store.put_provider(home.id, openai.id, provider("late"), 1).await;
         assert_eq!(kind(late), ErrorKind::Conflict);
-        let absent = store.put_provider(home.id, nobody(), provider("absent"), 1).await;
+        let absent = store.put_provider(home.id, missing_provider(), provider("absent"), 1).await;
         assert_eq!(kind(absent), ErrorKind::NotFound);
         let (listed, _) = store.list_providers(home.id, &all()).await.expect("a list");
         assert_eq!(listed, [changed]);

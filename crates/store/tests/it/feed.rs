@@ -1,60 +1,63 @@
-//! The change feed: one number for each change, in the order of the commits, for every process.
+//! The change feed: one revision per change, in commit order, across processes.
 
 use std::time::Duration;
 
-use haft_core::alert::Step;
+use haft_core::alert::AlertTransition;
 use haft_store::Changes;
 
-use crate::alerts::{above, at};
+use crate::alerts::{above, instant};
 use crate::support::{both, put_tool, user};
 
 #[tokio::test]
-async fn each_change_is_told_with_its_space() {
-    both(async |place| {
-        let store = place.open().await;
+async fn changes_are_listed_with_their_space() {
+    both(async |db| {
+        let store = db.open().await;
         let start = store.current_revision().await.expect("a revision");
         let (_, home) = user(&store, "ada").await;
-        let told = store.changes_since(start).await.expect("changes");
+        let changes = store.changes_since(start).await.expect("changes");
         let expected = |revision, spaces, identity| Changes { revision, spaces, identity, news: vec![] };
-        assert_eq!(told, expected(start + 1, vec![home.id], true));
+        assert_eq!(changes, expected(start + 1, vec![home.id], true));
 
         put_tool(&store, home.id, "weather").await;
-        let told = store.changes_since(start + 1).await.expect("changes");
-        assert_eq!(told, expected(start + 2, vec![home.id], false));
-        let told = store.changes_since(start + 2).await.expect("changes");
-        assert_eq!(told, expected(start + 2, vec![], false));
+        let changes = store.changes_since(start + 1).await.expect("changes");
+        assert_eq!(changes, expected(start + 2, vec![home.id], false));
+        let changes = store.changes_since(start + 2).await.expect("changes");
+        assert_eq!(changes, expected(start + 2, vec![], false));
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_alerts_do_is_told_to_listeners_alone() {
-    both(async |place| {
-        let store = place.open().await;
-        let another = place.another(&store).await;
+async fn alert_changes_are_news_for_subscribers_only() {
+    both(async |db| {
+        let store = db.open().await;
+        let another = db.another(&store).await;
         let (_, home) = user(&store, "ada").await;
         let start = store.current_revision().await.expect("a revision");
         let alert = store.create_alert(home.id, None, above(1.0)).await.expect("an alert");
-        let fired = store.step_alert(home.id, &alert, Step::Fire, Some(2.0), at(0)).await.expect("an answer");
+        let fired = store
+            .step_alert(home.id, &alert, AlertTransition::Fire, Some(2.0), instant(0))
+            .await
+            .expect("a result");
         let news = vec![home.id];
-        let told = another.changes_since(start).await.expect("changes");
+        let changes = another.changes_since(start).await.expect("changes");
         let expected = Changes { revision: start + 2, spaces: vec![], identity: false, news };
-        assert_eq!((told, fired.is_some()), (expected.clone(), true));
+        assert_eq!((changes, fired.is_some()), (expected.clone(), true));
 
         put_tool(&store, home.id, "weather").await;
-        let told = another.changes_since(start + 1).await.expect("changes");
-        assert_eq!(told, Changes { revision: start + 3, spaces: vec![home.id], ..expected });
-        let told = another.changes_since(start + 2).await.expect("changes");
-        assert_eq!((told.spaces, told.news), (vec![home.id], vec![]), "each is told once");
+        let changes = another.changes_since(start + 1).await.expect("changes");
+        assert_eq!(changes, Changes { revision: start + 3, spaces: vec![home.id], ..expected });
+        let changes = another.changes_since(start + 2).await.expect("changes");
+        assert_eq!((changes.spaces, changes.news), (vec![home.id], vec![]), "each change is listed once");
     })
     .await;
 }
 
 #[tokio::test]
-async fn two_writers_take_turns_and_nobody_misses_a_change() {
-    both(async |place| {
-        let store = place.open().await;
-        let another = place.another(&store).await;
+async fn concurrent_writers_are_serialized_and_no_change_is_missed() {
+    both(async |db| {
+        let store = db.open().await;
+        let another = db.another(&store).await;
         let (ada, _) = user(&store, "ada").await;
         let start = store.current_revision().await.expect("a revision");
         let make = async |by: &haft_store::Store, name: &str| {
@@ -68,10 +71,10 @@ async fn two_writers_take_turns_and_nobody_misses_a_change() {
         let watch = async {
             let (mut seen, mut revision) = (Vec::new(), start);
             while revision < start + 20 {
-                let told = store.changes_since(revision).await.expect("changes");
-                assert!(told.revision >= revision);
-                revision = told.revision;
-                seen.extend(told.spaces);
+                let changes = store.changes_since(revision).await.expect("changes");
+                assert!(changes.revision >= revision);
+                revision = changes.revision;
+                seen.extend(changes.spaces);
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             seen
@@ -87,19 +90,19 @@ async fn two_writers_take_turns_and_nobody_misses_a_change() {
 }
 
 #[tokio::test]
-async fn a_change_wakes_who_waits() {
-    both(async |place| {
-        let store = place.open().await;
-        let another = place.another(&store).await;
+async fn changes_wake_subscribers() {
+    both(async |db| {
+        let store = db.open().await;
+        let another = db.another(&store).await;
         let (mut here, mut there) = (store.changed(), another.changed());
         here.mark_unchanged();
-        // A listener may need a moment before it hears.
+        // A listener may need a moment before it receives notifications.
         tokio::time::sleep(Duration::from_millis(200)).await;
         there.mark_unchanged();
         user(&store, "ada").await;
         assert!(here.has_changed().expect("alive"), "at once within the process");
-        let heard = tokio::time::timeout(Duration::from_secs(5), there.changed()).await;
-        heard.expect("in time").expect("alive");
+        let notified = tokio::time::timeout(Duration::from_secs(5), there.changed()).await;
+        notified.expect("in time").expect("alive");
         assert_eq!(*there.borrow(), store.current_revision().await.expect("a revision"));
     })
     .await;

@@ -1,4 +1,4 @@
-//! Who changed what: one entry for each thing that a change touched, by whoever made it; no secret in any.
+//! The history: one entry per changed object, with its author and without secrets.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use haft_core::space::Role;
 use haft_core::user::Scope;
 use haft_core::{ErrorKind, SpaceId, UserId};
 use haft_store::{
-    Apply, CredentialHash, Force, HistoryEntry, HistoryFilter, Page, SecretOwnerId, Sight, Store,
+    Apply, CredentialHash, Force, HistoryEntry, HistoryFilter, HistoryVisibility, Page, SecretOwnerId, Store,
     VersionState, What, no_space,
 };
 use secrecy::{ExposeSecret as _, SecretString};
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::support::{all, both, kind, next, provider, put_tool, tool, user};
 
-/// What was put on record lately in some spaces, and what belongs to none.
+/// The new history entries of some spaces, and of objects outside of spaces.
 struct Record {
     spaces: Vec<SpaceId>,
     last: u64,
@@ -35,16 +35,16 @@ impl Record {
             found.extend(store.history_since(space, self.last, 1000).await.expect("entries"));
         }
         found.sort_by_key(|entry| entry.seq);
-        let places: Vec<u64> = found.iter().map(|entry| entry.seq).collect();
+        let numbers: Vec<u64> = found.iter().map(|entry| entry.seq).collect();
         let expected: Vec<u64> = (self.last + 1..).take(found.len()).collect();
-        assert_eq!(places, expected, "no place is left out");
+        assert_eq!(numbers, expected, "no sequence number is missing");
         self.last += found.len() as u64;
         found
     }
 
-    /// Each new entry as `tool.updated weather 2 {"changed":["description"]}`.
-    async fn told(&mut self, store: &Store) -> Vec<String> {
-        let mut told = Vec::new();
+    /// Formats each new entry as `tool.updated weather 2 {"changed":["description"]}`.
+    async fn new_entries(&mut self, store: &Store) -> Vec<String> {
+        let mut entries = Vec::new();
         for mut entry in self.entries(store).await {
             assert_eq!(entry.user, self.by, "{entry:?}");
             for id in ["spaceId", "userId"] {
@@ -52,29 +52,29 @@ impl Record {
                 assert!(fields.shift_remove(id).is_none_or(|id| id.is_string()));
             }
             let version = entry.version.map_or_else(|| "-".to_owned(), |version| version.to_string());
-            told.push(format!("{} {} {version} {}", entry.event_name(), entry.name, entry.details));
+            entries.push(format!("{} {} {version} {}", entry.event_name(), entry.name, entry.details));
         }
-        told
+        entries
     }
 }
 
 #[tokio::test]
-async fn tools_and_agents_are_on_record() {
-    both(async |place| {
-        let store = place.open().await;
+async fn changes_of_tools_and_agents_are_recorded() {
+    both(async |db| {
+        let store = db.open().await;
         let (ada, home) = user(&store, "ada").await;
         let mut record = Record::of(&store, vec![home.id], Some(ada.id)).await;
         let store = store.acting_for(Some(ada.id));
         let put = async |put| {
-            store.put_tools(home.id, vec![put], &[], None).await.expect("kept").pop().expect("one")
+            store.put_tools(home.id, vec![put], &[], None).await.expect("stored").pop().expect("one")
         };
         let first = put(tool(home.id, "weather")).await;
         let second = put(next(&first, "Other.", VersionState::Live)).await;
         put(next(&second, "Held.", VersionState::Held)).await;
-        store.make_live(home.id, &first.id, 3, 2).await.expect("approved");
+        store.approve_version(home.id, &first.id, 3, 2).await.expect("approved");
         store.roll_back(home.id, &first.id, 1, 3, "", None).await.expect("rolled back");
         assert_eq!(
-            record.told(&store).await,
+            record.new_entries(&store).await,
             [
                 r#"tool.created weather 1 {}"#,
                 r#"tool.updated weather 2 {"changed":["description"]}"#,
@@ -92,7 +92,7 @@ async fn tools_and_agents_are_on_record() {
         store.delete_tool(home.id, &first.id, None, Force::Yes).await.expect("deleted");
         store.delete_agent(home.id, clerk.id, None).await.expect("deleted");
         assert_eq!(
-            record.told(&store).await,
+            record.new_entries(&store).await,
             [
                 r#"agent.created clerk 1 {}"#,
                 r#"agent.updated writer 2 {"changed":["name","isActive"]}"#,
@@ -106,31 +106,31 @@ async fn tools_and_agents_are_on_record() {
 }
 
 #[tokio::test]
-async fn an_apply_tells_of_each_thing_and_a_failed_one_of_none() {
-    both(async |place| {
-        let store = place.open().await;
+async fn an_apply_records_each_object_and_a_failed_one_nothing() {
+    both(async |db| {
+        let store = db.open().await;
         let (ada, home) = user(&store, "ada").await;
         let mut record = Record::of(&store, vec![home.id], Some(ada.id)).await;
         let store = store.acting_for(Some(ada.id));
         let value = SecretString::from("a value");
         let old = put_tool(&store, home.id, "old").await;
         let gone = store.create_agent(home.id, None, AgentSpec::new("gone")).await.expect("an agent");
-        record.told(&store).await;
+        record.new_entries(&store).await;
         let apply = |tools| Apply {
             tools,
             secrets: vec![("KEY".to_owned(), value.clone())],
             agents: vec![(None, AgentSpec::new("clerk"))],
-            gone_agents: vec![gone.id],
-            gone_tools: vec![old.id.clone()],
+            deleted_agents: vec![gone.id],
+            deleted_tools: vec![old.id.clone()],
             ..Apply::default()
         };
         let twice = apply(vec![tool(home.id, "weather"), tool(home.id, "weather")]);
         assert_eq!(kind(store.apply(home.id, twice, None).await), ErrorKind::Conflict);
-        assert!(record.told(&store).await.is_empty(), "what failed is not on record");
+        assert!(record.new_entries(&store).await.is_empty(), "the failed apply is not recorded");
 
         store.apply(home.id, apply(vec![tool(home.id, "weather")]), None).await.expect("applied");
         assert_eq!(
-            record.told(&store).await,
+            record.new_entries(&store).await,
             [
                 "agent.deleted gone 1 {}",
                 "secret.set KEY - {}",
@@ -140,9 +140,9 @@ async fn an_apply_tells_of_each_thing_and_a_failed_one_of_none() {
             ]
         );
         let revision = store.current_revision().await.expect("a revision");
-        store.apply(home.id, Apply::default(), None).await.expect("nothing to do");
-        store.put_tools(home.id, Vec::new(), &[], None).await.expect("nothing to do");
-        assert!(record.told(&store).await.is_empty());
+        store.apply(home.id, Apply::default(), None).await.expect("no change");
+        store.put_tools(home.id, Vec::new(), &[], None).await.expect("no change");
+        assert!(record.new_entries(&store).await.is_empty());
         assert_eq!(store.current_revision().await.expect("a revision"), revision);
         let verification = store.verify_history().await.expect("verified");
         assert_eq!((verification.checked, verification.fault), (8, None));
@@ -151,9 +151,9 @@ async fn an_apply_tells_of_each_thing_and_a_failed_one_of_none() {
 }
 
 #[tokio::test]
-async fn providers_and_secrets_are_on_record_by_name() {
-    both(async |place| {
-        let store = place.open().await;
+async fn changes_of_providers_and_secrets_are_recorded_by_name() {
+    both(async |db| {
+        let store = db.open().await;
         let (ada, home) = user(&store, "ada").await;
         let mut record = Record::of(&store, vec![home.id], Some(ada.id)).await;
         let store = store.acting_for(Some(ada.id));
@@ -162,14 +162,14 @@ async fn providers_and_secrets_are_on_record_by_name() {
         store.delete_provider(home.id, openai.id, None).await.expect("deleted");
         let value = SecretString::from("a-value-that-nobody-else-has");
         for owner in [SecretOwnerId::Space, SecretOwnerId::User(ada.id)] {
-            store.put_secret(home.id, owner, "KEY", &value, None).await.expect("kept");
-            store.put_secret(home.id, owner, "KEY", &value, None).await.expect("kept again");
+            store.put_secret(home.id, owner, "KEY", &value, None).await.expect("stored");
+            store.put_secret(home.id, owner, "KEY", &value, None).await.expect("stored again");
             store.delete_secret(home.id, owner, "KEY").await.expect("deleted");
             assert_eq!(kind(store.delete_secret(home.id, owner, "KEY").await), ErrorKind::NotFound);
         }
-        let told = record.told(&store).await;
+        let entries = record.new_entries(&store).await;
         assert_eq!(
-            told,
+            entries,
             [
                 r#"provider.created openai 1 {}"#,
                 r#"provider.updated mine 2 {"changed":["name"]}"#,
@@ -182,18 +182,18 @@ async fn providers_and_secrets_are_on_record_by_name() {
                 "ownSecret.deleted KEY - {}",
             ]
         );
-        assert!(!told.join("\n").contains(value.expose_secret()));
+        assert!(!entries.join("\n").contains(value.expose_secret()));
     })
     .await;
 }
 
 #[tokio::test]
-async fn people_are_on_record_without_what_lets_them_in() {
-    both(async |place| {
-        let nobody = place.open().await;
-        let (ada, home) = user(&nobody, "ada").await;
-        let mut record = Record::of(&nobody, vec![home.id], Some(ada.id)).await;
-        let store = nobody.acting_for(Some(ada.id));
+async fn changes_of_users_are_recorded_without_credentials() {
+    both(async |db| {
+        let server = db.open().await;
+        let (ada, home) = user(&server, "ada").await;
+        let mut record = Record::of(&server, vec![home.id], Some(ada.id)).await;
+        let store = server.acting_for(Some(ada.id));
         let password = SecretString::from("correct horse battery");
         let (bob, _) = store.create_user("bob", Some(&password), false).await.expect("a user");
         let team = store.create_space("team", ada.id).await.expect("a space");
@@ -207,13 +207,13 @@ async fn people_are_on_record_without_what_lets_them_in() {
         store.delete_token(team.id, token.id).await.expect("revoked");
         store.remove_member(team.id, bob.id).await.expect("removed");
         for _ in 0..2 {
-            store.set_user_rights(bob.id, false, false).await.expect("switched off");
+            store.set_user_rights(bob.id, false, false).await.expect("deactivated");
         }
         store.set_password(bob.id, &password).await.expect("set");
         store.delete_space(team.id, Force::Yes).await.expect("deleted");
-        let told = record.told(&store).await;
+        let entries = record.new_entries(&store).await;
         assert_eq!(
-            told,
+            entries,
             [
                 r#"user.created bob - {"isAdmin":false}"#,
                 r#"space.created team 1 {}"#,
@@ -228,37 +228,37 @@ async fn people_are_on_record_without_what_lets_them_in() {
                 r#"space.deleted the team 2 {}"#,
             ]
         );
-        let words = told.join("\n");
+        let words = entries.join("\n");
         for secret in [password.expose_secret(), value.expose_secret(), token.prefix.as_str()] {
             assert!(!words.contains(secret), "{words}");
         }
         let (outside, _) = store.history(no_space(), &HistoryFilter::default(), &all()).await.expect("some");
-        assert_eq!(outside[0].id, team.id.to_string(), "a space that is gone is told of outside");
+        assert_eq!(outside[0].id, team.id.to_string(), "the deletion of a space is recorded outside of it");
 
-        // Coming and going is no configuration.
+        // Sessions and login links are not configuration.
         let minute = Duration::from_secs(60);
         let session = store.create_session(ada.id, minute).await.expect("a session");
         store.delete_session(&CredentialHash::of(session.expose_secret())).await.expect("ended");
         store.create_login_link(ada.id, minute).await.expect("a link");
-        store.delete_expired().await.expect("cleared");
-        assert!(record.told(&store).await.is_empty());
+        store.delete_expired().await.expect("deleted");
+        assert!(record.new_entries(&store).await.is_empty());
 
-        // What the program does by itself is nobody's.
+        // Changes by the server itself have no author.
         record.by = None;
-        nobody.create_token(home.id, ada.id, "first", Scope::Admin, None).await.expect("a token");
-        assert_eq!(record.told(&nobody).await.len(), 1);
+        server.create_token(home.id, ada.id, "first", Scope::Admin, None).await.expect("a token");
+        assert_eq!(record.new_entries(&server).await.len(), 1);
     })
     .await;
 }
 
 #[tokio::test]
-async fn entries_are_found_by_what_is_asked() {
-    both(async |place| {
-        let store = place.open().await;
+async fn entries_are_filtered_and_paginated() {
+    both(async |db| {
+        let store = db.open().await;
         let ((ada, home), (bob, away)) = (user(&store, "ada").await, user(&store, "bob").await);
         let (adas, bobs) = (store.acting_for(Some(ada.id)), store.acting_for(Some(bob.id)));
         let weather = put_tool(&adas, home.id, "weather").await;
-        let first = adas.last_history(home.id).await.expect("a place");
+        let first = adas.last_history_seq(home.id).await.expect("a sequence number");
         let value = SecretString::from("a value");
         bobs.put_secret(home.id, SecretOwnerId::Space, "KEY", &value, None).await.expect("a secret");
         let own = SecretOwnerId::User(bob.id);
@@ -289,7 +289,7 @@ async fn entries_are_found_by_what_is_asked() {
             (vec![What::Secret], ada.id, "secret.set tool.created"),
             (vec![], ada.id, "tool.created"),
         ] {
-            let sight = Sight { whats, own };
+            let sight = HistoryVisibility { whats, own };
             let shown = entries.iter().filter(|entry| sight.shows(entry)).map(HistoryEntry::event_name);
             assert_eq!(shown.collect::<Vec<_>>().join(" "), expected);
             assert_eq!(found(HistoryFilter { sight: Some(sight), ..any() }).await, expected);
@@ -313,18 +313,18 @@ async fn entries_are_found_by_what_is_asked() {
         let since = store.history_since(home.id, first, 2).await.expect("entries");
         let since: Vec<String> = since.iter().map(HistoryEntry::event_name).collect();
         assert_eq!(since, ["secret.set", "ownSecret.set"], "the oldest first, and no more than asked for");
-        let last = store.last_history(home.id).await.expect("a place");
+        let last = store.last_history_seq(home.id).await.expect("a sequence number");
         assert!(store.history_since(home.id, last, 10).await.expect("none").is_empty());
-        assert_eq!(store.last_history(SpaceId::from(uuid::Uuid::now_v7())).await.expect("none"), 0);
+        assert_eq!(store.last_history_seq(SpaceId::from(uuid::Uuid::now_v7())).await.expect("none"), 0);
     })
     .await;
 }
 
 #[tokio::test]
-async fn processes_write_one_history() {
-    both(async |place| {
-        let store = place.open().await;
-        let another = place.another(&store).await;
+async fn processes_share_one_history() {
+    both(async |db| {
+        let store = db.open().await;
+        let another = db.another(&store).await;
         let (ada, _) = user(&store, "ada").await;
         let make = async |by: &Store, name: &str| {
             for number in 0..10 {
@@ -342,9 +342,9 @@ async fn processes_write_one_history() {
 }
 
 #[tokio::test]
-async fn details_are_an_object_and_an_entry_outlives_its_space() {
-    both(async |place| {
-        let store = place.open().await;
+async fn entries_outlive_their_space() {
+    both(async |db| {
+        let store = db.open().await;
         let (ada, _) = user(&store, "ada").await;
         let team = store.create_space("team", ada.id).await.expect("a space");
         put_tool(&store, team.id, "weather").await;

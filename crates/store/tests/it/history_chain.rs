@@ -1,15 +1,15 @@
-//! Tampering with who changed what shows, and what is old goes without a trace of tampering.
+//! The history chain reveals tampering, and retention leaves it intact.
 
 use std::time::Duration;
 
 use haft_store::{Fault, Store};
 use jiff::Timestamp;
 
-use crate::support::{Place, both, put_tool, user};
+use crate::support::{TestDatabase, both, put_tool, user};
 
-/// What is found after somebody did this to a history of five entries.
-async fn after(place: &Place, sql: &str) -> Option<(u64, u64, Fault)> {
-    let store = place.open().await;
+/// Runs a statement on a history of five entries, and returns the result of verification.
+async fn fault_after(db: &TestDatabase, sql: &str) -> Option<(u64, u64, Fault)> {
+    let store = db.open().await;
     let (ada, home) = user(&store, "ada").await;
     let store = store.acting_for(Some(ada.id));
     for name in ["one", "two", "three", "four"] {
@@ -17,13 +17,13 @@ async fn after(place: &Place, sql: &str) -> Option<(u64, u64, Fault)> {
     }
     let whole = store.verify_history().await.expect("verified");
     assert_eq!((whole.checked, whole.unchecked, &whole.fault), (5, 0, &None));
-    place.raw(sql).await;
+    db.raw(sql).await;
     let verification = store.verify_history().await.expect("verified");
     verification.fault.map(|found| (verification.checked, found.place, found.fault))
 }
 
 #[tokio::test]
-async fn an_entry_that_was_touched_is_found() {
+async fn tampering_is_detected() {
     let columns = "space_id, at, user_id, what, action, thing_id, thing_name, version, details, chain";
     let copied = |seq: u64| {
         format!("INSERT INTO history (seq, {columns}) SELECT {seq}, {columns} FROM history WHERE seq = 5")
@@ -50,7 +50,7 @@ async fn an_entry_that_was_touched_is_found() {
         (before.as_str(), Some((0, 0, Fault::Added))),
         (behind.as_str(), Some((5, 6, Fault::Changed))),
     ] {
-        both(async |place| assert_eq!(after(place, sql).await, expected, "{sql}")).await;
+        both(async |db| assert_eq!(fault_after(db, sql).await, expected, "{sql}")).await;
     }
 }
 
@@ -60,48 +60,55 @@ async fn check_chain(store: &Store, entries: u64) {
 }
 
 #[tokio::test]
-async fn old_entries_go_and_the_rest_can_still_be_verified() {
-    both(async |place| {
-        let store = place.open().await;
+async fn old_entries_are_deleted_and_the_rest_stays_valid() {
+    both(async |db| {
+        let store = db.open().await;
         let (_, home) = user(&store, "ada").await;
         put_tool(&store, home.id, "old").await;
         tokio::time::sleep(Duration::from_millis(2)).await;
         put_tool(&store, home.id, "new").await;
         let entries = store.history_since(home.id, 0, 10).await.expect("entries");
-        assert_eq!(store.forget_history(Timestamp::MIN).await.expect("none"), 0);
-        assert_eq!(store.forget_history(entries[1].at).await.expect("the old ones"), 2);
+        assert_eq!(store.prune_history(Timestamp::MIN).await.expect("none"), 0);
+        assert_eq!(store.prune_history(entries[1].at).await.expect("the old ones"), 2);
         check_chain(&store, 1).await;
         let kept = store.history_since(home.id, 0, 10).await.expect("entries");
         assert_eq!(kept, [entries[1].clone()]);
 
         put_tool(&store, home.id, "newer").await;
         check_chain(&store, 2).await;
-        assert_eq!(store.forget_history(Timestamp::MAX).await.expect("all"), 2);
+        assert_eq!(store.prune_history(Timestamp::MAX).await.expect("all"), 2);
         check_chain(&store, 0).await;
-        assert_eq!(store.last_history(home.id).await.expect("a place"), 0);
+        assert_eq!(store.last_history_seq(home.id).await.expect("a sequence number"), 0);
         put_tool(&store, home.id, "newest").await;
         let kept = store.history_since(home.id, 0, 10).await.expect("entries");
-        assert_eq!(kept.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [5], "no place is used twice");
-        place.raw("DELETE FROM history").await;
-        assert!(store.verify_history().await.expect("verified").fault.is_some(), "not gone by rule");
+        assert_eq!(
+            kept.iter().map(|entry| entry.seq).collect::<Vec<_>>(),
+            [5],
+            "no sequence number is reused"
+        );
+        db.raw("DELETE FROM history").await;
+        assert!(
+            store.verify_history().await.expect("verified").fault.is_some(),
+            "the deletion bypassed retention"
+        );
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_million_entries_stay_and_older_ones_go() {
-    both(async |place| {
-        let store = place.open().await;
+async fn at_most_a_million_entries_are_retained() {
+    both(async |db| {
+        let store = db.open().await;
         let (_, home) = user(&store, "ada").await;
         for name in ["one", "two", "three"] {
             put_tool(&store, home.id, name).await;
         }
-        // As if so many were behind them that all but the last are too many.
+        // Renumber the entries as if enough others preceded them for all but the last to exceed the maximum.
         let entries = store.history_since(home.id, 0, 10).await.expect("entries");
         let head = entries[1].seq + 1_000_000;
-        place.raw(&format!("UPDATE history_chain SET seq = {head}")).await;
-        assert_eq!(store.forget_history(Timestamp::MIN).await.expect("some"), entries[1].seq);
-        assert_eq!(store.forget_history(Timestamp::MIN).await.expect("none"), 0);
+        db.raw(&format!("UPDATE history_chain SET seq = {head}")).await;
+        assert_eq!(store.prune_history(Timestamp::MIN).await.expect("some"), entries[1].seq);
+        assert_eq!(store.prune_history(Timestamp::MIN).await.expect("none"), 0);
         let kept = store.history_since(home.id, 0, 10).await.expect("entries");
         assert_eq!(kept, [entries[2].clone()]);
     })

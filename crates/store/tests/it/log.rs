@@ -1,4 +1,4 @@
-//! The call log: what is written is there, once, in its own space, after every start.
+//! The call log: entries are stored once, in their own space, and survive restarts.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use crate::support::{all, both, kind};
 
-/// An instant of today, in whole microseconds as they are kept.
-/// A few seconds ago: calls that began up to ten seconds after it are not in the future.
+/// A time a few seconds ago, in whole microseconds like in the database. Calls that begin up to ten seconds
+/// later are not in the future.
 pub(crate) fn today() -> Timestamp {
     let now = Timestamp::from_microsecond(Timestamp::now().as_microsecond()).expect("now");
     now - Duration::from_secs(10)
@@ -20,14 +20,14 @@ pub(crate) fn space() -> SpaceId {
     SpaceId::from(Uuid::now_v7())
 }
 
-/// The id of a row, in the order of time and of numbers, and the same when it is made again.
+/// Returns a row id that is ordered by time and number. Equal arguments give equal ids.
 fn row_id(space: SpaceId, at: Timestamp, number: u32) -> Uuid {
     let millis = u64::try_from(at.as_millisecond()).expect("an instant after 1970");
     let (_, of_space) = Uuid::from(space).as_u64_pair();
     Uuid::from_u64_pair((millis << 16) | 0x7000, (1 << 63) | (u64::from(number) << 31) | (of_space >> 33))
 }
 
-/// A call that worked. Calls of greater numbers began later.
+/// A successful call. Calls with higher numbers begin later.
 pub(crate) fn call(space: SpaceId, at: Timestamp, number: u32) -> LoggedCall {
     let started_at = at + Duration::from_millis(u64::from(number));
     let row = CallRow {
@@ -56,7 +56,7 @@ pub(crate) fn call(space: SpaceId, at: Timestamp, number: u32) -> LoggedCall {
     LoggedCall { row, bodies }
 }
 
-/// The same call, failed.
+/// Turns a call into a failed one.
 pub(crate) fn failed(mut call: LoggedCall, kind: ErrorKind, message: &str) -> LoggedCall {
     let message = message.to_owned();
     call.row.error = Some(CallFailure { kind, message, details: r#"{"status":500}"#.to_owned() });
@@ -68,7 +68,7 @@ pub(crate) fn calls(space: SpaceId, at: Timestamp, numbers: std::ops::Range<u32>
     numbers.map(|number| call(space, at, number)).collect()
 }
 
-/// The call ids that a page holds.
+/// Returns the call ids of a page.
 pub(crate) async fn found(log: &CallLog, space: SpaceId, filter: &CallFilter) -> Vec<String> {
     let (rows, next) = log.find(space, filter, &all()).await.expect("a page");
     assert_eq!(next, None);
@@ -76,9 +76,9 @@ pub(crate) async fn found(log: &CallLog, space: SpaceId, filter: &CallFilter) ->
 }
 
 #[tokio::test]
-async fn a_call_is_kept_with_every_field() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn calls_are_stored_with_every_field() {
+    both(async |db| {
+        let log = db.open_log().await;
         let space = space();
         let plain = call(space, today(), 1);
         let mut full = failed(call(space, today(), 2), ErrorKind::Timeout, "连接 timed out\nafter 30 s");
@@ -109,18 +109,18 @@ async fn a_call_is_kept_with_every_field() {
         let newest_first: Vec<CallRow> = written.into_iter().rev().map(|call| call.row).collect();
         assert_eq!(rows, newest_first);
         for nothing in ["call_4", "", "a b", "\0", &Uuid::now_v7().to_string()] {
-            assert_eq!(log.get(space, nothing).await.expect("an answer"), None, "{nothing:?}");
+            assert_eq!(log.get(space, nothing).await.expect("a result"), None, "{nothing:?}");
         }
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_batch_that_is_written_again_is_not_doubled() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn inserting_a_batch_again_is_idempotent() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
-        log.insert(&[]).await.expect("nothing to do");
+        log.insert(&[]).await.expect("no change");
         log.insert(&calls(space, now, 0..45)).await.expect("written");
         log.insert(&calls(space, now, 0..45)).await.expect("nothing new");
         log.insert(&calls(space, now, 40..60)).await.expect("some new");
@@ -136,11 +136,11 @@ async fn a_batch_that_is_written_again_is_not_doubled() {
 }
 
 #[tokio::test]
-async fn processes_write_one_chain() {
-    both(async |place| {
-        let log = place.open_log().await;
-        // SQLite too can be written by a second process; the lock on the directory is the store's.
-        let other = place.open_log().await;
+async fn processes_share_one_chain() {
+    both(async |db| {
+        let log = db.open_log().await;
+        // A second process can write to SQLite too: only the store locks the directory.
+        let other = db.open_log().await;
         let (space, now) = (space(), today());
         for round in 0..5 {
             let (mine, theirs) = (round * 20..round * 20 + 10, round * 20 + 10..round * 20 + 20);
@@ -151,8 +151,8 @@ async fn processes_write_one_chain() {
         }
         log.close().await;
         other.close().await;
-        let log = place.open_log().await;
-        log.insert(&calls(space, now, 100..101)).await.expect("goes on after a start");
+        let log = db.open_log().await;
+        log.insert(&calls(space, now, 100..101)).await.expect("written after a restart");
         let verification = log.verify().await.expect("verified");
         assert_eq!((verification.checked, verification.fault), (101, None));
     })
@@ -160,14 +160,14 @@ async fn processes_write_one_chain() {
 }
 
 #[tokio::test]
-async fn a_foreign_space_sees_nothing_of_calls() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn calls_are_invisible_to_other_spaces() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (home, away, now) = (space(), space(), today());
         let kept = failed(call(home, now, 1), ErrorKind::Server, "zeppelin");
         log.insert(std::slice::from_ref(&kept)).await.expect("written");
         for id in ["call_1".to_owned(), kept.row.id.to_string()] {
-            assert_eq!(log.get(away, &id).await.expect("an answer"), None);
+            assert_eq!(log.get(away, &id).await.expect("a result"), None);
         }
         let text = |text: &str| CallFilter { text: Some(text.to_owned()), ..CallFilter::default() };
         let tool = |tool: &str| CallFilter { tool: Some(tool.to_owned()), ..CallFilter::default() };
@@ -188,12 +188,12 @@ async fn a_foreign_space_sees_nothing_of_calls() {
 }
 
 #[tokio::test]
-async fn a_newer_log_is_refused() {
-    both(async |place| {
-        drop(place.open_log().await);
-        drop(place.open_log().await);
-        place.raw_log("INSERT INTO log_schema_version (version) VALUES (1000)").await;
-        let refused = CallLog::open(&place.database).await.err().expect("refused");
+async fn logs_with_a_newer_schema_are_rejected() {
+    both(async |db| {
+        drop(db.open_log().await);
+        drop(db.open_log().await);
+        db.raw_log("INSERT INTO log_schema_version (version) VALUES (1000)").await;
+        let refused = CallLog::open(&db.database).await.err().expect("refused");
         assert_eq!(refused.kind(), ErrorKind::Internal);
         assert!(refused.message().render(Locale::En).contains("1000"), "{refused}");
     })
@@ -201,10 +201,10 @@ async fn a_newer_log_is_refused() {
 }
 
 #[tokio::test]
-async fn a_log_is_beside_the_store_or_in_memory() {
-    both(async |place| {
-        let store = place.open().await;
-        let log = place.open_log().await;
+async fn logs_are_next_to_the_store_or_in_memory() {
+    both(async |db| {
+        let store = db.open().await;
+        let log = db.open_log().await;
         log.check().await.expect("alive");
         log.close().await;
         assert_eq!(kind(log.check().await), ErrorKind::Unavailable);

@@ -1,19 +1,19 @@
-//! Tampering shows: whatever is changed, taken out or put in past the log is found.
+//! The chain of the call log reveals changed, deleted and inserted rows.
 
 use haft_core::ErrorKind;
 use haft_store::Fault;
 
 use crate::log::{call, calls, failed, space, today};
-use crate::support::{Place, both};
+use crate::support::{TestDatabase, both};
 
-/// The columns but for the place, the id and, on PostgreSQL, the words.
-const REST: &str = "space_id, call_id, tool_id, tool_version, tool_name, agent_id, conversation_id, user_id, \
+/// The columns except the sequence number, the id and, on PostgreSQL, the words.
+const OTHER_COLUMNS: &str = "space_id, call_id, tool_id, tool_version, tool_name, agent_id, conversation_id, user_id, \
     source, status, error_kind, error_message, error_details, attempts, is_cached, coerced, warnings, duration, \
     started_at, replay_of, arguments_cut, result_cut, is_replayable, chain";
 
-/// What is found after somebody did this to a log of ten calls.
-async fn after(place: &Place, sql: &str) -> Option<(u64, u64, Fault)> {
-    let log = place.open_log().await;
+/// Runs a statement on a log of ten calls, and returns the result of verification.
+async fn fault_after(db: &TestDatabase, sql: &str) -> Option<(u64, u64, Fault)> {
+    let log = db.open_log().await;
     let space = space();
     let mut written = calls(space, today(), 0..9);
     written.push(failed(call(space, today(), 9), ErrorKind::Server, "down"));
@@ -21,16 +21,16 @@ async fn after(place: &Place, sql: &str) -> Option<(u64, u64, Fault)> {
     let whole = log.verify().await.expect("verified");
     assert_eq!((whole.checked, whole.unchecked, &whole.fault), (10, 0, &None));
     assert_eq!(whole.head.len(), 64);
-    place.raw_log(sql).await;
+    db.raw_log(sql).await;
     let verification = log.verify().await.expect("verified");
     verification.fault.map(|found| (verification.checked, found.place, found.fault))
 }
 
 #[tokio::test]
-async fn a_row_that_was_touched_is_found() {
-    let columns = format!("seq, id, {REST}");
+async fn tampering_is_detected() {
+    let columns = format!("seq, id, {OTHER_COLUMNS}");
     let copied = format!(
-        "INSERT INTO tool_call_log ({columns}WORDS) SELECT 11, substr(chain, 1, 16), {REST}WORDS FROM tool_call_log WHERE seq = 10"
+        "INSERT INTO tool_call_log ({columns}WORDS) SELECT 11, substr(chain, 1, 16), {OTHER_COLUMNS}WORDS FROM tool_call_log WHERE seq = 10"
     );
     for (sql, expected) in [
         ("SELECT 1", None),
@@ -50,12 +50,12 @@ async fn a_row_that_was_touched_is_found() {
         ("UPDATE tool_call_chain SET anchor_seq = 3", Some((0, 4, Fault::Changed))),
         (copied.as_str(), Some((10, 11, Fault::Changed))),
     ] {
-        both(async |place| {
-            let words = if place.directory().is_some() { "" } else { ", words" };
-            // On SQLite nothing may stand before the place where the chain begins.
-            let is_moved = sql.contains("anchor_seq") && place.directory().is_some();
+        both(async |db| {
+            let words = if db.directory().is_some() { "" } else { ", words" };
+            // On SQLite, no row may precede the start of the chain.
+            let is_moved = sql.contains("anchor_seq") && db.directory().is_some();
             let expected = if is_moved { Some((0, 3, Fault::Added)) } else { expected };
-            assert_eq!(after(place, &sql.replace("WORDS", words)).await, expected, "{sql}");
+            assert_eq!(fault_after(db, &sql.replace("WORDS", words)).await, expected, "{sql}");
         })
         .await;
     }

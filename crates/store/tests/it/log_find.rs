@@ -1,4 +1,4 @@
-//! Finding calls: by page while more come, by every filter, by words.
+//! Searching calls: pagination during inserts, filters, and full-text search.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use crate::log::{call, calls, failed, found, space, today};
 use crate::support::{both, kind};
 
 #[tokio::test]
-async fn pages_hold_every_call_once_while_more_come() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn pages_contain_every_call_once_during_inserts() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
         log.insert(&calls(space, now, 0..10)).await.expect("written");
         let mut page = Page::first(3);
@@ -38,9 +38,9 @@ async fn pages_hold_every_call_once_while_more_come() {
 }
 
 #[tokio::test]
-async fn every_filter_finds_what_it_asks_for() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn filters_select_matching_calls() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
         let (agent, user) = (AgentId::from(Uuid::now_v7()), UserId::from(Uuid::now_v7()));
         let of = |number, change: fn(&mut LoggedCall)| {
@@ -59,7 +59,7 @@ async fn every_filter_finds_what_it_asks_for() {
                 call.row.tool = Some((ToolId::Named("calculator".parse().expect("a name")), 1));
                 call.row.tool_name = "calculator".into();
             }),
-            // The same tool by a new name.
+            // This tool was renamed.
             of(5, |call| call.row.tool_name = "forecast".into()),
             of(6, |call| {
                 *call = failed(call.clone(), ErrorKind::NotFound, "there is no tool wether");
@@ -121,7 +121,7 @@ async fn every_filter_finds_what_it_asks_for() {
         }
         let refused = log.find(space, &text(" *!"), &Page::first(1)).await;
         assert_eq!(kind(refused), ErrorKind::Validation);
-        // Several ways lead to one page.
+        // The parts of a search overlap, but a page contains each row once.
         let (rows, next) = log.find(space, &text("forecast"), &Page::first(2)).await.expect("a page");
         assert_eq!(rows.len(), 2);
         let page = Page { limit: 100, cursor: next };
@@ -131,9 +131,9 @@ async fn every_filter_finds_what_it_asks_for() {
     .await;
 }
 
-/// What is on all pages of some size, each found by the cursor of the one before, when so many
-/// rows are looked at for each; and how many of the pages are short.
-async fn walked(
+/// Follows the cursors through all pages with a limit of scanned rows, and returns the calls and the number
+/// of short pages.
+async fn all_pages(
     log: &CallLog,
     space: SpaceId,
     filter: &CallFilter,
@@ -143,26 +143,26 @@ async fn walked(
     let (mut seen, mut short) = (Vec::new(), 0);
     let mut page = Page::first(limit);
     loop {
-        let (rows, next) = log.find_within(space, filter, &page, steps).await.expect("a page");
+        let (rows, next) = log.find_with_step_limit(space, filter, &page, steps).await.expect("a page");
         let is_full = rows.len() == limit as usize;
         seen.extend(rows.into_iter().map(|row| row.id));
         if next.is_none() {
             return (seen, short);
         }
-        assert_ne!(next, page.cursor, "it goes on");
+        assert_ne!(next, page.cursor, "the cursor advances");
         short += usize::from(!is_full);
         page.cursor = next;
     }
 }
 
-/// Calls of all kinds, written in another order than they began in.
+/// Calls of all kinds, inserted in a different order than they began.
 fn mixed(space: SpaceId, now: Timestamp, agent: AgentId, user: UserId) -> Vec<LoggedCall> {
     let names = ["weather_read", "weather_list", "refused_tool", "map_list"];
     let mut calls: Vec<LoggedCall> = (0..32)
         .map(|number| {
             let mut call = call(space, now, number);
             let name = names[number as usize * 7 % 11 % names.len()];
-            // Half of them are the same tool under other names.
+            // Half of them are calls of the same tool under other names.
             call.row.tool = Some((ToolId::Uuid(Uuid::from_u128(u128::from(number % 2))), 1));
             call.row.tool_name = name.into();
             call.row.agent = (number % 3 == 0).then_some(agent);
@@ -180,7 +180,7 @@ fn mixed(space: SpaceId, now: Timestamp, agent: AgentId, user: UserId) -> Vec<Lo
     calls
 }
 
-/// Whether it failed, with all of these words in its name and its error.
+/// Returns true if the call failed and its name and error contain all words.
 fn failed_with(row: &CallRow, words: &[&str]) -> bool {
     let Some(error) = &row.error else { return false };
     let text = format!("{} {}", row.tool_name, error.message).to_lowercase();
@@ -192,9 +192,9 @@ fn failed_with(row: &CallRow, words: &[&str]) -> bool {
 }
 
 #[tokio::test]
-async fn short_walks_skip_nothing_and_tell_nothing_twice() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn short_pages_contain_every_call_once() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
         let (agent, user) = (AgentId::from(Uuid::from_u128(1)), UserId::from(Uuid::from_u128(2)));
         let mut written = mixed(space, now, agent, user);
@@ -256,7 +256,7 @@ async fn short_walks_skip_nothing_and_tell_nothing_twice() {
             let expected: Vec<Uuid> =
                 written.iter().filter(|call| expected(&call.row)).map(|call| call.row.id).collect();
             for (limit, steps) in [(3, 2), (4, 7), (5, 20), (100, 1000)] {
-                let (seen, missing) = walked(&log, space, filter, limit, steps).await;
+                let (seen, missing) = all_pages(&log, space, filter, limit, steps).await;
                 assert_eq!(seen, expected, "{filter:?}, {steps} steps");
                 short += missing;
             }
@@ -267,9 +267,9 @@ async fn short_walks_skip_nothing_and_tell_nothing_twice() {
 }
 
 #[tokio::test]
-async fn a_rare_call_is_come_to_by_short_pages() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn rare_calls_are_reached_through_short_pages() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
         let user = UserId::from(Uuid::now_v7());
         let mut written = calls(space, now, 0..50);
@@ -278,26 +278,27 @@ async fn a_rare_call_is_come_to_by_short_pages() {
         let filter = CallFilter { user: Some(user), ..CallFilter::default() };
         let mut page = Page::first(10);
         for _ in 0..4 {
-            let (rows, next) = log.find_within(space, &filter, &page, 10).await.expect("a page");
+            let (rows, next) = log.find_with_step_limit(space, &filter, &page, 10).await.expect("a page");
             assert!(rows.is_empty() && next.is_some(), "{rows:?}");
             page.cursor = next;
         }
-        let (rows, _) = log.find_within(space, &filter, &page, 10).await.expect("a page");
+        let (rows, _) = log.find_with_step_limit(space, &filter, &page, 10).await.expect("a page");
         assert_eq!(rows, [written[0].row.clone()]);
-        // What has an index is there at once, however few rows may be looked at.
+        // Indexed rows are found at once, however small the limit of scanned rows.
         let text = failed(call(space, now, 50), ErrorKind::Server, "zeppelin");
         log.insert(&[text, call(space, now, 51)]).await.expect("written");
         let text = CallFilter { text: Some("zeppelin".to_owned()), ..CallFilter::default() };
-        let (rows, next) = log.find_within(space, &text, &Page::first(10), 10).await.expect("a page");
+        let (rows, next) =
+            log.find_with_step_limit(space, &text, &Page::first(10), 10).await.expect("a page");
         assert_eq!((rows.len(), next), (1, None));
     })
     .await;
 }
 
 #[tokio::test]
-async fn words_of_many_names_are_found_at_once() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn calls_of_many_tool_names_are_found() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
         let mut written = calls(space, now, 0..620);
         for (number, call) in written.iter_mut().enumerate() {
@@ -309,10 +310,10 @@ async fn words_of_many_names_are_found_at_once() {
         log.insert(&written).await.expect("written");
         let of = |word: &str| CallFilter { text: Some(word.to_owned()), ..CallFilter::default() };
         let failed = |filter: CallFilter| CallFilter { status: Some(CallStatus::Failed), ..filter };
-        // Few names, and more than are followed one by one.
+        // Few names, and more than are scanned one by one.
         for (word, count) in [("gitlab", 20), ("github", 600), ("git*", 620), ("gith*", 600)] {
             for (limit, steps) in [(100, 10_000), (60, 200)] {
-                let (seen, _) = walked(&log, space, &of(word), limit, steps).await;
+                let (seen, _) = all_pages(&log, space, &of(word), limit, steps).await;
                 let is_named = |call: &&LoggedCall| {
                     let name = call.row.tool_name.split('_').next().unwrap_or_default();
                     word.strip_suffix('*').map_or(name == word, |beginning| name.starts_with(beginning))
@@ -321,7 +322,7 @@ async fn words_of_many_names_are_found_at_once() {
                 assert_eq!(seen, expected.collect::<Vec<_>>(), "{word}");
                 assert_eq!(seen.len(), count, "{word}");
             }
-            let (seen, _) = walked(&log, space, &failed(of(word)), 10, 300).await;
+            let (seen, _) = all_pages(&log, space, &failed(of(word)), 10, 300).await;
             let expected = (!word.starts_with("gith")).then_some(written[31].row.id);
             assert_eq!(seen, Vec::from_iter(expected), "{word}");
         }

@@ -1,13 +1,13 @@
-//! What is old or too much goes, and the chain of what stays holds.
+//! Retention deletes old and excess calls, and the remaining chain stays valid.
 
 use std::time::Duration;
 
 use haft_core::ErrorKind;
-use haft_store::{CallFilter, CallLog, LoggedCall, Retention};
+use haft_store::{CallFilter, CallLog, LogRetention, LoggedCall};
 use uuid::Uuid;
 
 use crate::log::{call, calls, failed, space, today};
-use crate::support::{Place, all, both};
+use crate::support::{TestDatabase, all, both};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -17,9 +17,9 @@ async fn check_chain(log: &CallLog, calls: u64) {
 }
 
 #[tokio::test]
-async fn old_calls_go_and_the_rest_can_still_be_verified() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn old_calls_are_deleted_and_the_rest_stays_valid() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
         let long_ago = now - 40 * DAY;
         let mut old = calls(space, long_ago, 0..700);
@@ -31,62 +31,62 @@ async fn old_calls_go_and_the_rest_can_still_be_verified() {
         log.insert(&calls(space, now, 1000..1010)).await.expect("written");
         check_chain(&log, 712).await;
 
-        log.maintain(Retention::default()).await.expect("tidied");
+        log.maintain(LogRetention::default()).await.expect("pruned");
         check_chain(&log, 10).await;
         let (rows, _) = log.find(space, &CallFilter::default(), &all()).await.expect("a page");
         assert_eq!(rows.len(), 10);
-        assert_eq!(log.get(space, "call_5").await.expect("an answer"), None);
+        assert_eq!(log.get(space, "call_5").await.expect("a result"), None);
         let text = CallFilter { text: Some("zeppelin".to_owned()), ..CallFilter::default() };
         assert!(log.find(space, &text, &all()).await.expect("a page").0.is_empty());
 
-        log.maintain(Retention::default()).await.expect("nothing to do");
-        log.insert(&calls(space, now, 1010..1015)).await.expect("goes on");
+        log.maintain(LogRetention::default()).await.expect("no change");
+        log.insert(&calls(space, now, 1010..1015)).await.expect("written");
         check_chain(&log, 15).await;
-        // A name that was forgotten is learned anew.
+        // A name that was pruned is stored again.
         let text = CallFilter { text: Some("weather".to_owned()), ..CallFilter::default() };
         assert_eq!(log.find(space, &text, &all()).await.expect("a page").0.len(), 15);
-        place.raw_log("DELETE FROM tool_call_log WHERE seq = 713").await;
+        db.raw_log("DELETE FROM tool_call_log WHERE seq = 713").await;
         assert!(log.verify().await.expect("verified").fault.is_some());
     })
     .await;
 }
 
 #[tokio::test]
-async fn whoever_tidies_is_told_when_there_is_more() {
-    let place = Place::sqlite();
-    let log = place.open_log().await;
+async fn maintain_reports_remaining_rows() {
+    let db = TestDatabase::sqlite();
+    let log = db.open_log().await;
     let (space, now) = (space(), today());
     log.insert(&calls(space, now - 40 * DAY, 0..10_100)).await.expect("written");
     log.insert(&calls(space, now, 10_100..10_105)).await.expect("written");
-    assert!(log.maintain(Retention::default()).await.expect("tidied"), "some are left");
+    assert!(log.maintain(LogRetention::default()).await.expect("pruned"), "some are left");
     check_chain(&log, 105).await;
-    assert!(!log.maintain(Retention::default()).await.expect("tidied"), "none is left");
+    assert!(!log.maintain(LogRetention::default()).await.expect("pruned"), "none is left");
     check_chain(&log, 5).await;
-    assert!(!log.maintain(Retention::default()).await.expect("nothing to do"));
+    assert!(!log.maintain(LogRetention::default()).await.expect("no change"));
 }
 
 #[tokio::test]
-async fn a_day_goes_as_a_whole() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn days_are_dropped_as_a_whole() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
         log.insert(&calls(space, now - DAY, 0..20)).await.expect("written");
         log.insert(&calls(space, now + DAY / 24, 20..30)).await.expect("written");
-        log.maintain(Retention { age: Duration::ZERO, ..Retention::default() }).await.expect("tidied");
+        log.maintain(LogRetention { age: Duration::ZERO, ..LogRetention::default() }).await.expect("pruned");
         check_chain(&log, 10).await;
-        assert_eq!(log.get(space, "call_19").await.expect("an answer"), None);
-        assert!(log.get(space, "call_20").await.expect("an answer").is_some());
+        assert_eq!(log.get(space, "call_19").await.expect("a result"), None);
+        assert!(log.get(space, "call_20").await.expect("a result").is_some());
     })
     .await;
 }
 
 #[tokio::test]
-async fn the_oldest_go_when_there_is_too_much() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn the_oldest_calls_are_deleted_above_the_size_limit() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
         let large = |mut call: LoggedCall| {
-            // Nothing that a database could write shorter.
+            // Incompressible, so that the database cannot store it in less space.
             let text: String = (0..60).map(|_| Uuid::new_v4().simple().to_string()).collect();
             call.bodies.arguments = format!("\"{text}\"").into();
             call
@@ -95,14 +95,14 @@ async fn the_oldest_go_when_there_is_too_much() {
         log.insert(&old).await.expect("written");
         let new: Vec<LoggedCall> = calls(space, now, 1000..1100).into_iter().map(large).collect();
         log.insert(&new).await.expect("written");
-        log.maintain(Retention { bytes: 1 << 30, ..Retention::default() }).await.expect("tidied");
+        log.maintain(LogRetention { bytes: 1 << 30, ..LogRetention::default() }).await.expect("pruned");
         check_chain(&log, 1100).await;
-        log.maintain(Retention { bytes: 1_500_000, ..Retention::default() }).await.expect("tidied");
+        log.maintain(LogRetention { bytes: 1_500_000, ..LogRetention::default() }).await.expect("pruned");
         let verification = log.verify().await.expect("verified");
         assert_eq!(verification.fault, None);
         assert!((100..1100).contains(&verification.checked), "{verification:?}");
-        assert_eq!(log.get(space, "call_0").await.expect("an answer"), None);
-        assert_eq!(log.get(space, "call_1099").await.expect("an answer"), new.last().cloned());
+        assert_eq!(log.get(space, "call_0").await.expect("a result"), None);
+        assert_eq!(log.get(space, "call_1099").await.expect("a result"), new.last().cloned());
     })
     .await;
 }

@@ -1,10 +1,10 @@
-//! Statistics: what is counted of calls is what the calls were, in every window.
+//! Statistics match the logged calls in every window.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use haft_core::{AgentId, ErrorKind, SpaceId, ToolId};
-use haft_store::{CallLog, LoggedCall, Stats, StatsOf, StatsQuery, Totals, Window};
+use haft_store::{CallLog, LoggedCall, Stats, StatsOf, StatsQuery, StatsWindow, Totals};
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -15,17 +15,17 @@ pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 pub(crate) const HOUR: Duration = Duration::from_secs(60 * 60);
 pub(crate) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Counts all that is there.
+/// Counts all rows.
 pub(crate) async fn roll_up(log: &CallLog) {
     while log.roll_up().await.expect("counted") {}
 }
 
-pub(crate) async fn stats(log: &CallLog, space: SpaceId, window: Window, of: StatsOf) -> Stats {
+pub(crate) async fn stats(log: &CallLog, space: SpaceId, window: StatsWindow, of: StatsOf) -> Stats {
     log.stats(space, &StatsQuery { window, of }).await.expect("statistics")
 }
 
-/// How many calls of a space are counted in a window.
-pub(crate) async fn counted(log: &CallLog, space: SpaceId, window: Window) -> u64 {
+/// Returns the number of calls of a space that are counted in a window.
+pub(crate) async fn counted(log: &CallLog, space: SpaceId, window: StatsWindow) -> u64 {
     stats(log, space, window, StatsOf::Space).await.totals.calls
 }
 
@@ -52,11 +52,11 @@ fn near(found: Option<Duration>, exact: Duration) {
 }
 
 #[tokio::test]
-async fn calls_are_counted_by_how_they_ended_and_how_long_they_took() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn calls_are_counted_by_outcome_and_duration() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
-        // From 1 to 100 ms, in no order.
+        // From 1 to 100 ms, unordered.
         let mut written: Vec<LoggedCall> = (0..100)
             .map(|number| lasting(call(space, now, number), u64::from(number * 37 % 100) + 1))
             .collect();
@@ -69,10 +69,10 @@ async fn calls_are_counted_by_how_they_ended_and_how_long_they_took() {
             call.row.cached = true;
         }
         log.insert(&written).await.expect("written");
-        assert_eq!(counted(&log, space, Window::Hour).await, 0, "nobody counted yet");
+        assert_eq!(counted(&log, space, StatsWindow::Hour).await, 0, "not rolled up yet");
         roll_up(&log).await;
         roll_up(&log).await;
-        for window in Window::ALL {
+        for window in StatsWindow::ALL {
             let stats = stats(&log, space, window, StatsOf::Space).await;
             let Totals { calls, errors, cancelled, cached, by_kind, .. } = &stats.totals;
             assert_eq!((*calls, *errors, *cancelled, *cached), (104, 3, 1, 10), "{window:?}");
@@ -98,18 +98,18 @@ async fn calls_are_counted_by_how_they_ended_and_how_long_they_took() {
 }
 
 #[tokio::test]
-async fn an_empty_space_has_every_step_without_a_call() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn statistics_of_an_empty_space_have_all_steps() {
+    both(async |db| {
+        let log = db.open_log().await;
         roll_up(&log).await;
         for (window, steps, seconds) in [
-            (Window::QuarterHour, 16, 60),
-            (Window::Hour, 61, 60),
-            (Window::SixHours, 37, 600),
-            (Window::Day, 145, 600),
-            (Window::Week, 169, 3600),
-            (Window::Month, 31, 86_400),
-            (Window::Quarter, 91, 86_400),
+            (StatsWindow::QuarterHour, 16, 60),
+            (StatsWindow::Hour, 61, 60),
+            (StatsWindow::SixHours, 37, 600),
+            (StatsWindow::Day, 145, 600),
+            (StatsWindow::Week, 169, 3600),
+            (StatsWindow::Month, 31, 86_400),
+            (StatsWindow::Quarter, 91, 86_400),
         ] {
             let stats = stats(&log, space(), window, StatsOf::Space).await;
             assert_eq!((stats.series.len(), stats.step), (steps, seconds), "{window:?}");
@@ -124,31 +124,31 @@ async fn an_empty_space_has_every_step_without_a_call() {
 }
 
 #[tokio::test]
-async fn a_call_counts_when_it_began() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn calls_count_at_their_start_time() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
         log.insert(&calls(space, now, 0..2)).await.expect("written");
         roll_up(&log).await;
-        // What began twenty minutes ago has only just ended.
+        // A call that began twenty minutes ago and has just ended.
         let late = call(space, now - 20 * MINUTE, 2);
         let began = late.row.started_at;
         log.insert(&[late]).await.expect("written");
         roll_up(&log).await;
-        let stats = stats(&log, space, Window::Hour, StatsOf::Space).await;
+        let stats = stats(&log, space, StatsWindow::Hour, StatsOf::Space).await;
         assert_eq!(stats.totals.calls, 3);
         let within = |at: Timestamp| at <= began && began < at + MINUTE;
         let of_late = stats.series.iter().find(|step| within(step.at)).expect("a step");
         assert_eq!(of_late.totals.calls, 1);
-        assert_eq!(counted(&log, space, Window::QuarterHour).await, 2);
+        assert_eq!(counted(&log, space, StatsWindow::QuarterHour).await, 2);
     })
     .await;
 }
 
 #[tokio::test]
-async fn large_buckets_say_what_small_ones_say() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn large_and_small_buckets_agree() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now, agent) = (space(), today(), AgentId::from(Uuid::now_v7()));
         let minutes = (0..120_u32).map(|number| number * MINUTE);
         let days = (0..117_u32).map(|number| number * 37 * MINUTE);
@@ -160,7 +160,7 @@ async fn large_buckets_say_what_small_ones_say() {
         log.insert(&written).await.expect("written");
         roll_up(&log).await;
         let mut before = 0;
-        for window in Window::ALL {
+        for window in StatsWindow::ALL {
             let stats = stats(&log, space, window, StatsOf::Space).await;
             let expected = written.iter().filter(|call| call.row.started_at >= stats.from).count();
             assert_eq!(stats.totals.calls, expected as u64, "{window:?}");
@@ -178,11 +178,11 @@ async fn large_buckets_say_what_small_ones_say() {
 }
 
 #[tokio::test]
-async fn a_tool_is_found_by_its_id_and_by_each_name_it_had() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn statistics_of_tools_are_found_by_id_and_former_names() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
-        // Tool 1 was renamed, and another one took its name.
+        // Tool 1 was renamed, and another tool took over its name.
         let mut written = Vec::new();
         for (number, ago, tool, name) in [
             (1, 3 * DAY, Some(1), "x"),
@@ -210,7 +210,7 @@ async fn a_tool_is_found_by_its_id_and_by_each_name_it_had() {
             (of("made_up"), 0, vec![]),
             (of(&id(3)), 0, vec![]),
         ] {
-            let stats = stats(&log, space, Window::Week, asked.clone()).await;
+            let stats = stats(&log, space, StatsWindow::Week, asked.clone()).await;
             assert_eq!(stats.totals.calls, calls, "{asked:?}");
             let in_steps: u64 = stats.series.iter().map(|step| step.totals.calls).sum();
             assert_eq!((in_steps, stats.series.len()), (calls, 169), "{asked:?}");
@@ -229,24 +229,25 @@ async fn a_tool_is_found_by_its_id_and_by_each_name_it_had() {
 }
 
 #[tokio::test]
-async fn agents_are_counted_apart() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn agents_are_counted_separately() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
-        let (busy, idle, nobody) = (Uuid::from_u128(1), Uuid::from_u128(2), Uuid::from_u128(3));
-        let (busy, idle, nobody) = (AgentId::from(busy), AgentId::from(idle), AgentId::from(nobody));
+        let (busy, idle, without_calls) = (Uuid::from_u128(1), Uuid::from_u128(2), Uuid::from_u128(3));
+        let (busy, idle, without_calls) =
+            (AgentId::from(busy), AgentId::from(idle), AgentId::from(without_calls));
         let mut written = calls(space, now, 0..5);
         written.extend((5..8).map(|number| for_agent(call(space, now, number), busy)));
         let broken = failed(call(space, now, 8), ErrorKind::Network, "refused");
         written.push(for_agent(broken, idle));
         log.insert(&written).await.expect("written");
         roll_up(&log).await;
-        let all = stats(&log, space, Window::Hour, StatsOf::Space).await;
-        let told: Vec<(AgentId, u64, u64)> =
+        let all = stats(&log, space, StatsWindow::Hour, StatsOf::Space).await;
+        let listed: Vec<(AgentId, u64, u64)> =
             all.agents.iter().map(|agent| (agent.id, agent.totals.calls, agent.totals.errors)).collect();
-        assert_eq!((all.totals.calls, told), (9, vec![(busy, 3, 0), (idle, 1, 1)]));
-        for (agent, calls) in [(busy, 3), (idle, 1), (nobody, 0)] {
-            let stats = stats(&log, space, Window::Hour, StatsOf::Agent(agent)).await;
+        assert_eq!((all.totals.calls, listed), (9, vec![(busy, 3, 0), (idle, 1, 1)]));
+        for (agent, calls) in [(busy, 3), (idle, 1), (without_calls, 0)] {
+            let stats = stats(&log, space, StatsWindow::Hour, StatsOf::Agent(agent)).await;
             assert_eq!(stats.totals.calls, calls);
             assert_eq!(stats.agents.len(), usize::from(calls > 0));
             assert!(stats.tools.is_empty());
@@ -256,11 +257,11 @@ async fn agents_are_counted_apart() {
 }
 
 #[tokio::test]
-async fn the_busiest_tools_come_first_and_the_others_are_counted() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn the_busiest_tools_are_listed_and_the_rest_are_counted() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
-        // Sixty tools: the last ten were called twice, once of that long ago.
+        // Sixty tools: the last ten were called twice, once long enough ago to be in a large bucket.
         let written: Vec<LoggedCall> = (0..70)
             .map(|number| {
                 let (tool, ago) = if number < 60 { (number, MINUTE) } else { (number - 10, 23 * HOUR) };
@@ -269,7 +270,7 @@ async fn the_busiest_tools_come_first_and_the_others_are_counted() {
             .collect();
         log.insert(&written).await.expect("written");
         roll_up(&log).await;
-        let stats = stats(&log, space, Window::Day, StatsOf::Space).await;
+        let stats = stats(&log, space, StatsWindow::Day, StatsOf::Space).await;
         assert_eq!((stats.totals.calls, stats.tools.len(), stats.more_tools), (70, 50, 10));
         let (first, others) = stats.tools.split_at(10);
         assert!(first.iter().all(|tool| tool.totals.calls == 2 && tool.series.len() == 2), "{first:?}");
@@ -280,9 +281,9 @@ async fn the_busiest_tools_come_first_and_the_others_are_counted() {
 }
 
 #[tokio::test]
-async fn the_last_minutes_are_at_hand() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn totals_of_recent_minutes_are_available() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (space, now) = (space(), today());
         let at = |ago: u32, number| failed(call(space, now - ago * MINUTE, number), ErrorKind::Server, "no");
         let mut written = vec![at(3, 1), at(10, 2), named(at(3, 3), Some(8), "other")];
@@ -298,35 +299,35 @@ async fn the_last_minutes_are_at_hand() {
             (Some("other"), 5, 1, 1),
             (Some("nothing"), 5, 0, 0),
         ] {
-            let totals = log.recent(space, tool, minutes).await.expect("an answer");
+            let totals = log.recent(space, tool, minutes).await.expect("a result");
             assert_eq!((totals.calls, totals.errors), (calls, errors), "{tool:?} {minutes}");
         }
-        let totals = log.recent(space, Some("weather_forecast"), 5).await.expect("an answer");
+        let totals = log.recent(space, Some("weather_forecast"), 5).await.expect("a result");
         assert!((totals.error_rate() - 0.5).abs() < 1e-9);
         near(totals.percentile(0.95), Duration::from_millis(80));
-        assert_eq!(log.recent(space, Some("nothing"), 5).await.expect("an answer").percentile(0.95), None);
+        assert_eq!(log.recent(space, Some("nothing"), 5).await.expect("a result").percentile(0.95), None);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_foreign_space_sees_nothing_of_statistics() {
-    both(async |place| {
-        let log = place.open_log().await;
+async fn statistics_are_invisible_to_other_spaces() {
+    both(async |db| {
+        let log = db.open_log().await;
         let (home, away, agent) = (space(), space(), AgentId::from(Uuid::now_v7()));
         log.insert(&[for_agent(call(home, today(), 1), agent)]).await.expect("written");
         roll_up(&log).await;
         let id = Uuid::from_u128(7).to_string();
         let tool = |tool: &str| StatsOf::Tool(tool.to_owned());
         for of in [StatsOf::Space, tool("weather_forecast"), tool(&id), StatsOf::Agent(agent)] {
-            let seen = stats(&log, away, Window::Hour, of.clone()).await;
+            let seen = stats(&log, away, StatsWindow::Hour, of.clone()).await;
             assert_eq!(seen.totals.calls, 0, "{of:?}");
             assert!(seen.tools.is_empty() && seen.agents.is_empty(), "{of:?}");
-            assert_eq!(stats(&log, home, Window::Hour, of.clone()).await.totals.calls, 1, "{of:?}");
+            assert_eq!(stats(&log, home, StatsWindow::Hour, of.clone()).await.totals.calls, 1, "{of:?}");
         }
         for tool in [None, Some("weather_forecast"), Some(id.as_str())] {
-            assert_eq!(log.recent(away, tool, 5).await.expect("an answer").calls, 0, "{tool:?}");
-            assert_eq!(log.recent(home, tool, 5).await.expect("an answer").calls, 1, "{tool:?}");
+            assert_eq!(log.recent(away, tool, 5).await.expect("a result").calls, 0, "{tool:?}");
+            assert_eq!(log.recent(home, tool, 5).await.expect("a result").calls, 1, "{tool:?}");
         }
     })
     .await;

@@ -1,4 +1,5 @@
-//! The store, from outside. Every test runs on SQLite, and on PostgreSQL where `HAFT_TEST_POSTGRES` says where.
+//! Integration tests of the store. Every test runs on SQLite, and also on PostgreSQL if `HAFT_TEST_POSTGRES`
+//! is set.
 #![allow(clippy::expect_used, clippy::disallowed_methods, reason = "tests fail by panicking")]
 
 mod agents;
@@ -6,7 +7,6 @@ mod alerts;
 mod artifacts;
 mod begun;
 mod feed;
-mod foreign;
 mod history;
 mod history_chain;
 mod identity;
@@ -16,8 +16,8 @@ mod log;
 mod log_chain;
 mod log_find;
 mod log_retention;
+mod log_rollup;
 mod log_stats;
-mod log_stats_kept;
 mod older_program;
 mod opening;
 mod panics;
@@ -25,5 +25,6 @@ mod people;
 mod run_rights;
 mod runs;
 mod secrets;
+mod space_isolation;
 mod support;
 mod tools;

@@ -1,5 +1,5 @@
-//! A program from before the watch on the schema, beside a newer one on one PostgreSQL: its statements, word for word,
-//! on the schema that the newer one made.
+//! Compatibility on PostgreSQL: runs the literal statements of a program that does not check the schema
+//! version, on the schema of a newer one.
 
 use haft_runs::{Journal as _, WorkerId};
 use haft_store::{Database, RunJournal, Store};
@@ -8,10 +8,10 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _, Row as _};
 use uuid::Uuid;
 
-use crate::support::{Place, both};
+use crate::support::{TestDatabase, both};
 
-/// The last migration that the older program knows.
-const KNOWN: &str = "0011";
+/// The last migration that the older program supports.
+const LAST_MIGRATION: &str = "0011";
 
 /// The first statement of every claim.
 const WAKE: &str = "UPDATE runs SET deaths = deaths + CASE WHEN status = 'running' THEN 1 ELSE 0 END,
@@ -39,10 +39,10 @@ const CLAIM_TELLING: &str =
     "UPDATE alerts SET told = $3 WHERE space_id = $1 AND id = $2 AND turns = $3 AND told = $4";
 
 const SPACE: &str = "00000000-0000-7000-8000-000000000001";
-const HELD: &str = "00000000-0000-7000-8000-000000000002";
+const CLAIMED_RUN: &str = "00000000-0000-7000-8000-000000000002";
 const FAR: i64 = 253_000_000_000_000_000;
 
-/// What the older program stored, with a run that it holds.
+/// Rows that the older program stored, with a run that it has claimed.
 fn stored() -> String {
     let run = |id: &str, status: &str, epoch: u8, worker: &str, due: i64| {
         format!(
@@ -55,14 +55,14 @@ fn stored() -> String {
     format!(
         "INSERT INTO spaces (id, name, is_personal, version, created_at, updated_at)
              VALUES ('{SPACE}', 'old', 0, 1, 0, 0); {} {}",
-        run(HELD, "running", 1, "'older'", FAR),
+        run(CLAIMED_RUN, "running", 1, "'older'", FAR),
         run("00000000-0000-7000-8000-000000000003", "queued", 0, "NULL", 0),
     )
 }
 
-/// A connection to a database as the older program left it.
-async fn older(place: &Place) -> Option<PgConnection> {
-    let Database::Postgres(url) = &place.database else { return None };
+/// Connects to a database in the state in which the older program left it.
+async fn older(db: &TestDatabase) -> Option<PgConnection> {
+    let Database::Postgres(url) = &db.database else { return None };
     let options: PgConnectOptions = url.expose_secret().parse().expect("a URL");
     let mut connection = options.connect().await.expect("PostgreSQL");
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
@@ -74,7 +74,7 @@ async fn older(place: &Place) -> Option<PgConnection> {
     let mut last = 0;
     for path in files {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        let Some(number) = name.get(..4).filter(|number| *number <= KNOWN) else { continue };
+        let Some(number) = name.get(..4).filter(|number| *number <= LAST_MIGRATION) else { continue };
         let Ok(number) = number.parse::<i64>() else { continue };
         let script = std::fs::read_to_string(&path).expect("a script");
         connection.execute(sqlx::raw_sql(AssertSqlSafe(script))).await.expect("a migration");
@@ -87,13 +87,13 @@ async fn older(place: &Place) -> Option<PgConnection> {
 
 #[tokio::test]
 async fn older_program_claims_no_run_and_sends_no_alert_after_an_upgrade() {
-    both(async |place| {
-        let Some(mut older) = older(place).await else { return };
-        let store: Store = place.open().await;
+    both(async |db| {
+        let Some(mut older) = older(db).await else { return };
+        let store: Store = db.open().await;
         let take = sqlx::query(TAKE).bind("older").bind(FAR).bind(1_i64).bind(SPACE).bind("mail").bind(8_i64);
         let refused = take.fetch_all(&mut older).await.expect_err("refused").to_string();
         assert!(refused.contains("A newer Haft upgraded this database. Stop this process"), "{refused}");
-        let start = stored().replace(HELD, "00000000-0000-7000-8000-000000000004");
+        let start = stored().replace(CLAIMED_RUN, "00000000-0000-7000-8000-000000000004");
         let start = start.split(';').nth(1).expect("a statement").to_owned();
         let refused =
             older.execute(sqlx::raw_sql(AssertSqlSafe(start))).await.expect_err("refused").to_string();
@@ -102,7 +102,7 @@ async fn older_program_claims_no_run_and_sends_no_alert_after_an_upgrade() {
         let telling = sqlx::query(CLAIM_TELLING).bind(SPACE).bind("id").bind(1_i64).bind(0_i64);
         telling.execute(&mut older).await.expect_err("no alert is claimed");
 
-        // What it holds it may carry through, and the newer program claims the rest.
+        // The older program may finish its claimed run; the newer one claims the rest.
         sqlx::query(WAKE).bind(1_i64).bind(500_i64).execute(&mut older).await.expect("nothing due");
         let renewed =
             sqlx::query(RENEW).bind("older").bind(FAR).fetch_all(&mut older).await.expect("renewed");
@@ -111,7 +111,7 @@ async fn older_program_claims_no_run_and_sends_no_alert_after_an_upgrade() {
         let lease = std::time::Duration::from_secs(30);
         let claimed = journal.claim(WorkerId(Uuid::now_v7()), 8, lease).await.expect("claimed");
         assert_eq!(claimed.held.len(), 1, "the queued one");
-        let finish = sqlx::query(FINISH).bind(HELD).bind(1_i64).bind("succeeded").bind("{}");
+        let finish = sqlx::query(FINISH).bind(CLAIMED_RUN).bind(1_i64).bind("succeeded").bind("{}");
         let finish = finish.bind(0_i64).bind(2_i64).bind(FAR);
         assert_eq!(finish.fetch_all(&mut older).await.expect("ended").len(), 1);
         drop(claimed);
@@ -120,10 +120,10 @@ async fn older_program_claims_no_run_and_sends_no_alert_after_an_upgrade() {
 }
 
 #[tokio::test]
-async fn run_of_an_older_program_that_lost_its_lease_is_claimed_by_the_newer_one_alone() {
-    both(async |place| {
-        let Some(mut older) = older(place).await else { return };
-        let store: Store = place.open().await;
+async fn runs_of_an_older_program_are_claimed_by_the_newer_one_after_their_lease() {
+    both(async |db| {
+        let Some(mut older) = older(db).await else { return };
+        let store: Store = db.open().await;
         older.execute("UPDATE runs SET due_at = 1 WHERE status = 'running'").await.expect("lapsed");
         let journal = RunJournal::open(&store, 100).await.expect("a journal");
         let lease = std::time::Duration::from_secs(30);

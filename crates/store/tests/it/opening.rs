@@ -1,4 +1,4 @@
-//! Opening and closing: migrations, the lock on the directory, a database that is away, backups.
+//! Opening and closing: migrations, the directory lock, unavailable databases, backups.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt as _;
@@ -9,18 +9,18 @@ use haft_store::{CredentialHash, Database, Store};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 
-use crate::support::{KEY, Place, both, keys, kind, put_tool, user};
+use crate::support::{KEY, TestDatabase, both, keys, kind, put_tool, user};
 
 #[tokio::test]
-async fn whatever_was_kept_is_there_after_the_next_start() {
-    both(async |place| {
-        let store = place.open().await;
+async fn data_survives_a_restart() {
+    both(async |database| {
+        let store = database.open().await;
         let (ada, home) = user(&store, "ada").await;
         let tool = put_tool(&store, home.id, "weather").await;
         let revision = store.current_revision().await.expect("a revision");
         drop(store);
 
-        let store = place.open().await;
+        let store = database.open().await;
         assert_eq!(store.get_user(ada.id).await.expect("found"), Some(ada));
         assert_eq!(store.get_tool(home.id, &tool.id).await.expect("found"), Some(tool));
         assert_eq!(store.current_revision().await.expect("a revision"), revision);
@@ -30,12 +30,12 @@ async fn whatever_was_kept_is_there_after_the_next_start() {
 }
 
 #[tokio::test]
-async fn a_newer_schema_is_refused() {
-    both(async |place| {
-        drop(place.open().await);
-        drop(place.open().await);
-        place.raw("INSERT INTO schema_version (version) VALUES (1000)").await;
-        let refused = Store::open(&place.database, keys(&[KEY])).await.err().expect("refused");
+async fn newer_schemas_are_rejected() {
+    both(async |database| {
+        drop(database.open().await);
+        drop(database.open().await);
+        database.raw("INSERT INTO schema_version (version) VALUES (1000)").await;
+        let refused = Store::open(&database.database, keys(&[KEY])).await.err().expect("refused");
         assert_eq!(refused.kind(), ErrorKind::Internal);
         assert!(refused.message().render(Locale::En).contains("1000"), "{refused}");
     })
@@ -43,40 +43,40 @@ async fn a_newer_schema_is_refused() {
 }
 
 #[tokio::test]
-async fn one_process_holds_the_directory() {
-    let place = Place::sqlite();
-    let store = place.open().await;
-    let refused = Store::open(&place.database, keys(&[KEY])).await.err().expect("refused");
+async fn the_data_directory_is_locked_by_one_process() {
+    let database = TestDatabase::sqlite();
+    let store = database.open().await;
+    let refused = Store::open(&database.database, keys(&[KEY])).await.err().expect("refused");
     assert_eq!(refused.kind(), ErrorKind::Unavailable);
-    let directory = place.directory().expect("a directory").display().to_string();
+    let directory = database.directory().expect("a directory").display().to_string();
     assert!(refused.message().render(Locale::En).contains(&directory), "{refused}");
     drop(store);
-    place.open().await.check().await.expect("free again");
+    database.open().await.check().await.expect("free again");
 }
 
 #[tokio::test]
-async fn a_locked_database_is_unavailable_until_it_is_not() {
-    let place = Place::sqlite();
-    let store = place.open().await;
+async fn locked_databases_are_unavailable_until_unlocked() {
+    let database = TestDatabase::sqlite();
+    let store = database.open().await;
     let (ada, _) = user(&store, "ada").await;
-    let Database::Sqlite(directory) = &place.database else { panic!("a directory") };
+    let Database::Sqlite(directory) = &database.database else { panic!("a directory") };
     let options = SqliteConnectOptions::new().filename(directory.join("haft.db"));
     let mut other = options.connect().await.expect("SQLite");
     other.execute("BEGIN IMMEDIATE").await.expect("a lock");
 
     let refused = store.create_space("team", ada.id).await.expect_err("refused");
     assert_eq!(refused.kind(), ErrorKind::Unavailable);
-    assert_eq!(refused.pause_asked_for(), Some(Duration::from_secs(1)));
-    store.get_user(ada.id).await.expect("reading goes on").expect("ada");
+    assert_eq!(refused.requested_pause(), Some(Duration::from_secs(1)));
+    store.get_user(ada.id).await.expect("reads still work").expect("ada");
 
     other.execute("ROLLBACK").await.expect("unlocked");
     store.create_space("team", ada.id).await.expect("without a restart");
 }
 
 #[tokio::test]
-async fn a_closed_store_is_unavailable() {
-    both(async |place| {
-        let store = place.open().await;
+async fn closed_stores_are_unavailable() {
+    both(async |database| {
+        let store = database.open().await;
         store.check().await.expect("alive");
         store.close().await;
         assert_eq!(kind(store.check().await), ErrorKind::Unavailable);
@@ -86,7 +86,7 @@ async fn a_closed_store_is_unavailable() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_unavailable() {
+async fn unreachable_servers_are_unavailable() {
     let nowhere = Database::Postgres("postgres://haft@127.0.0.1:1/haft".into());
     let refused = Store::open(&nowhere, keys(&[KEY])).await.err().expect("refused");
     assert_eq!(refused.kind(), ErrorKind::Unavailable);
@@ -95,11 +95,11 @@ async fn a_server_that_is_not_there_is_unavailable() {
 }
 
 #[tokio::test]
-async fn a_backup_is_a_store_of_its_own() {
-    let place = Place::sqlite();
-    let store = place.open().await;
+async fn backups_can_be_opened_as_stores() {
+    let database = TestDatabase::sqlite();
+    let store = database.open().await;
     let (ada, _) = user(&store, "ada").await;
-    let copy = Place::sqlite();
+    let copy = TestDatabase::sqlite();
     let directory = copy.directory().expect("a directory");
     std::fs::create_dir(directory).expect("a directory");
     let file = directory.join("haft.db");
@@ -112,9 +112,9 @@ async fn a_backup_is_a_store_of_its_own() {
     assert_eq!(restored.count_users().await.expect("a count"), 1);
 }
 
-/// Overwrites the first page of an index, past the store, which must be closed.
-async fn damage(place: &Place, file: &str, index: &'static str) {
-    let path = place.directory().expect("a directory").join(file);
+/// Overwrites the first page of an index, bypassing the store, which must be closed.
+async fn damage(database: &TestDatabase, file: &str, index: &'static str) {
+    let path = database.directory().expect("a directory").join(file);
     let mut connection = SqliteConnectOptions::new().filename(&path).connect().await.expect("SQLite");
     let found = sqlx::query_as(
         "SELECT (m.rootpage - 1) * s.page_size, s.page_size
@@ -129,20 +129,20 @@ async fn damage(place: &Place, file: &str, index: &'static str) {
 }
 
 #[tokio::test]
-async fn damage_that_a_transaction_finds_is_remembered() {
-    let place = Place::sqlite();
-    place.open().await.close().await;
-    damage(&place, "haft.db", "sqlite_autoindex_sessions_1").await;
-    let store = place.open().await;
+async fn damage_found_by_a_transaction_is_recorded() {
+    let database = TestDatabase::sqlite();
+    database.open().await.close().await;
+    damage(&database, "haft.db", "sqlite_autoindex_sessions_1").await;
+    let store = database.open().await;
     store.check().await.expect("nothing read the damaged page");
     assert_eq!(kind(store.delete_session(&CredentialHash::of("none")).await), ErrorKind::Internal);
     assert_eq!(kind(store.check().await), ErrorKind::Internal);
 }
 
 #[tokio::test]
-async fn check_of_pages_finds_damage_that_no_statement_met() {
-    let place = Place::sqlite();
-    let (store, log) = (place.open().await, place.open_log().await);
+async fn page_checks_find_damage_in_unread_pages() {
+    let database = TestDatabase::sqlite();
+    let (store, log) = (database.open().await, database.open_log().await);
     store.check_pages().await;
     log.check_pages().await;
     store.check().await.expect("whole");
@@ -151,9 +151,9 @@ async fn check_of_pages_finds_damage_that_no_statement_met() {
     log.close().await;
     drop(store);
 
-    damage(&place, "haft.db", "sqlite_autoindex_sessions_1").await;
-    damage(&place, "calls.db", "tool_call_log_tool").await;
-    let (store, log) = (place.open().await, place.open_log().await);
+    damage(&database, "haft.db", "sqlite_autoindex_sessions_1").await;
+    damage(&database, "calls.db", "tool_call_log_tool").await;
+    let (store, log) = (database.open().await, database.open_log().await);
     store.check().await.expect("nothing read the damaged page");
     log.check().await.expect("nothing read the damaged page");
     store.check_pages().await;

@@ -1,5 +1,5 @@
-//! A panic of the worker while it executes a run: the run is released and executed again, and ends without its program
-//! if the worker keeps panicking.
+//! Panics in the worker: the run is released and executed again. If the worker keeps panicking, the run ends
+//! without its program.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::support::{both, user};
 
-/// Fails, and panics a number of times when it is asked how the run ended.
+/// Fails, and panics a number of times when it reports the end of the run.
 struct Panicking {
     name: &'static str,
     panics: AtomicU32,
@@ -48,8 +48,8 @@ impl Program for Panicking {
 
 #[tokio::test]
 async fn run_is_executed_again_after_its_worker_panicked_and_ends_after_the_last_crash() {
-    both(async |place| {
-        let store = place.open().await;
+    both(async |db| {
+        let store = db.open().await;
         let (user, space) = user(&store, &format!("user-{}", Uuid::now_v7().simple())).await;
         let journal = RunJournal::open(&store, 100).await.expect("a journal");
         let programs = Programs::default()

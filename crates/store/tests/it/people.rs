@@ -1,4 +1,4 @@
-//! Users with their passwords, spaces with their members.
+//! Users and passwords, spaces and members.
 
 use haft_core::ErrorKind;
 use haft_core::space::Role;
@@ -8,9 +8,9 @@ use secrecy::SecretString;
 use crate::support::{all, both, kind, put_tool, user};
 
 #[tokio::test]
-async fn a_user_comes_with_a_personal_space() {
-    both(async |place| {
-        let store = place.open().await;
+async fn users_are_created_with_a_personal_space() {
+    both(async |db| {
+        let store = db.open().await;
         assert_eq!(store.count_users().await.expect("a count"), 0);
         let (ada, home) = user(&store, "ada").await;
         assert!(home.is_personal);
@@ -27,9 +27,9 @@ async fn a_user_comes_with_a_personal_space() {
 }
 
 #[tokio::test]
-async fn a_personal_space_is_its_users_alone() {
-    both(async |place| {
-        let store = place.open().await;
+async fn personal_spaces_have_no_other_members() {
+    both(async |db| {
+        let store = db.open().await;
         let ((ada, home), (bob, away)) = (user(&store, "ada").await, user(&store, "bob").await);
         for role in [Role::Viewer, Role::Admin] {
             assert_eq!(kind(store.put_member(home.id, bob.id, role).await), ErrorKind::Conflict);
@@ -39,15 +39,15 @@ async fn a_personal_space_is_its_users_alone() {
         assert_eq!(kind(store.put_member(home.id, ada.id, Role::Editor).await), ErrorKind::Conflict);
         store.put_member(home.id, ada.id, Role::Admin).await.expect("no change");
 
-        // Even where somebody got in otherwise, each has the own one.
+        // Each user has a personal space, even as a member of another personal space.
         let rows = format!(
             "INSERT INTO members (space_id, user_id, role) VALUES ('{}', '{}', 'viewer');
              INSERT INTO members (space_id, user_id, role) VALUES ('{}', '{}', 'viewer');",
             away.id, ada.id, home.id, bob.id
         );
-        place.raw(&rows).await;
+        db.raw(&rows).await;
         for (user, space) in [(&ada, &home), (&bob, &away)] {
-            let own = store.personal_space(user.id).await.expect("an answer");
+            let own = store.personal_space(user.id).await.expect("a result");
             assert_eq!(own, Some((space.id, Role::Admin)), "{}", user.name);
         }
     })
@@ -55,39 +55,39 @@ async fn a_personal_space_is_its_users_alone() {
 }
 
 #[tokio::test]
-async fn the_oldest_admin_is_one_who_may_act() {
-    both(async |place| {
-        let store = place.open().await;
-        assert_eq!(store.oldest_admin().await.expect("an answer"), None);
+async fn inactive_admins_are_not_the_oldest_admin() {
+    both(async |db| {
+        let store = db.open().await;
+        assert_eq!(store.oldest_admin().await.expect("a result"), None);
         user(&store, "ada").await;
         let (bob, _) = store.create_user("bob", None, true).await.expect("a user");
         let (cyd, _) = store.create_user("cyd", None, true).await.expect("a user");
-        assert_eq!(store.oldest_admin().await.expect("an answer"), Some(bob.clone()));
-        store.set_user_rights(bob.id, false, true).await.expect("switched off");
-        assert_eq!(store.oldest_admin().await.expect("an answer"), Some(cyd));
+        assert_eq!(store.oldest_admin().await.expect("a result"), Some(bob.clone()));
+        store.set_user_rights(bob.id, false, true).await.expect("deactivated");
+        assert_eq!(store.oldest_admin().await.expect("a result"), Some(cyd));
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_password_is_right_or_wrong_and_never_stored() {
-    both(async |place| {
-        let store = place.open().await;
+async fn passwords_are_verified_and_stored_as_hashes_only() {
+    both(async |db| {
+        let store = db.open().await;
         let (right, wrong) = (SecretString::from("correct horse"), SecretString::from("wrong horse"));
         let (ada, _) = store.create_user("ada", Some(&right), true).await.expect("a user");
-        let found = store.verify_password("ada", &right).await.expect("an answer");
+        let found = store.verify_password("ada", &right).await.expect("a result");
         assert_eq!(found, Some(ada.clone()));
-        assert_eq!(store.verify_password("ada", &wrong).await.expect("an answer"), None);
-        assert_eq!(store.verify_password("nobody", &right).await.expect("an answer"), None);
+        assert_eq!(store.verify_password("ada", &wrong).await.expect("a result"), None);
+        assert_eq!(store.verify_password("nobody", &right).await.expect("a result"), None);
 
-        store.set_user_rights(ada.id, false, false).await.expect("switched off");
-        assert_eq!(store.verify_password("ada", &right).await.expect("an answer"), None);
-        store.set_user_rights(ada.id, true, false).await.expect("switched on");
+        store.set_user_rights(ada.id, false, false).await.expect("deactivated");
+        assert_eq!(store.verify_password("ada", &right).await.expect("a result"), None);
+        store.set_user_rights(ada.id, true, false).await.expect("activated");
 
         let session = store.create_session(ada.id, std::time::Duration::from_secs(60)).await.expect("one");
         store.set_password(ada.id, &wrong).await.expect("changed");
-        assert_eq!(store.verify_password("ada", &right).await.expect("an answer"), None);
-        assert!(store.verify_password("ada", &wrong).await.expect("an answer").is_some());
+        assert_eq!(store.verify_password("ada", &right).await.expect("a result"), None);
+        assert!(store.verify_password("ada", &wrong).await.expect("a result").is_some());
         assert_eq!(crate::identity::session_of(&store, &session).await, None, "it outlived its password");
 
         let short = SecretString::from("short");
@@ -97,9 +97,9 @@ async fn a_password_is_right_or_wrong_and_never_stored() {
 }
 
 #[tokio::test]
-async fn lists_go_on_where_a_page_ended() {
-    both(async |place| {
-        let store = place.open().await;
+async fn pages_continue_after_the_cursor() {
+    both(async |db| {
+        let store = db.open().await;
         for name in ["cyd", "ada", "eve", "bob", "dan"] {
             user(&store, name).await;
         }
@@ -121,9 +121,9 @@ async fn lists_go_on_where_a_page_ended() {
 }
 
 #[tokio::test]
-async fn a_space_is_renamed_by_who_read_it_last() {
-    both(async |place| {
-        let store = place.open().await;
+async fn stale_space_renames_are_rejected() {
+    both(async |db| {
+        let store = db.open().await;
         let (ada, _) = user(&store, "ada").await;
         let team = store.create_space("team", ada.id).await.expect("a space");
         let renamed = store.rename_space(team.id, "the team", 1).await.expect("renamed");
@@ -139,26 +139,26 @@ async fn a_space_is_renamed_by_who_read_it_last() {
 }
 
 #[tokio::test]
-async fn a_space_that_is_not_empty_goes_only_by_force() {
-    both(async |place| {
-        let store = place.open().await;
+async fn deleting_a_space_with_contents_needs_force() {
+    both(async |db| {
+        let store = db.open().await;
         let (ada, _) = user(&store, "ada").await;
         let team = store.create_space("team", ada.id).await.expect("a space");
         let tool = put_tool(&store, team.id, "weather").await;
         assert_eq!(kind(store.delete_space(team.id, Force::No).await), ErrorKind::Conflict);
         store.delete_space(team.id, Force::Yes).await.expect("deleted");
-        assert_eq!(store.get_space(team.id).await.expect("an answer"), None);
-        assert_eq!(store.get_tool(team.id, &tool.id).await.expect("an answer"), None);
-        assert!(store.versions(team.id, &tool.id).await.expect("an answer").is_empty());
+        assert_eq!(store.get_space(team.id).await.expect("a result"), None);
+        assert_eq!(store.get_tool(team.id, &tool.id).await.expect("a result"), None);
+        assert!(store.versions(team.id, &tool.id).await.expect("a result").is_empty());
         assert_eq!(kind(store.delete_space(team.id, Force::Yes).await), ErrorKind::NotFound);
     })
     .await;
 }
 
 #[tokio::test]
-async fn the_last_admin_stays() {
-    both(async |place| {
-        let store = place.open().await;
+async fn the_last_admin_cannot_be_removed() {
+    both(async |db| {
+        let store = db.open().await;
         let ((ada, _), (bob, _)) = (user(&store, "ada").await, user(&store, "bob").await);
         let team = store.create_space("team", ada.id).await.expect("a space").id;
         assert_eq!(kind(store.remove_member(team, ada.id).await), ErrorKind::Conflict);
@@ -168,10 +168,10 @@ async fn the_last_admin_stays() {
         store.put_member(team, bob.id, Role::Viewer).await.expect("a member");
         assert_eq!(kind(store.remove_member(team, ada.id).await), ErrorKind::Conflict);
         store.put_member(team, bob.id, Role::Admin).await.expect("an admin");
-        // One who cannot log in is no admin to rely on.
-        store.set_user_rights(bob.id, false, false).await.expect("switched off");
+        // An admin who cannot log in does not count.
+        store.set_user_rights(bob.id, false, false).await.expect("deactivated");
         assert_eq!(kind(store.remove_member(team, ada.id).await), ErrorKind::Conflict);
-        store.set_user_rights(bob.id, true, false).await.expect("switched on");
+        store.set_user_rights(bob.id, true, false).await.expect("activated");
 
         store.put_member(team, ada.id, Role::Caller).await.expect("demoted");
         let (members, _) = store.list_members(team, &all()).await.expect("a list");
@@ -179,7 +179,7 @@ async fn the_last_admin_stays() {
         assert_eq!(members, [("ada", Role::Caller), ("bob", Role::Admin)]);
         store.remove_member(team, ada.id).await.expect("removed");
         assert_eq!(kind(store.remove_member(team, ada.id).await), ErrorKind::NotFound);
-        assert_eq!(store.role_of(team, ada.id).await.expect("an answer"), None);
+        assert_eq!(store.role_of(team, ada.id).await.expect("a result"), None);
     })
     .await;
 }

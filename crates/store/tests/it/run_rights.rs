@@ -1,4 +1,4 @@
-//! What a claim says of a run's user, what is encrypted of a run's arguments, and who stops after an upgrade.
+//! Rights of a run's user at claim time, encryption of run arguments, and claims after an upgrade.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,9 +42,9 @@ async fn claim(journal: &RunJournal) -> Held {
 }
 
 #[tokio::test]
-async fn claim_says_whether_the_user_may_still_call() {
-    both(async |place| {
-        let store = place.open().await;
+async fn claims_report_whether_the_user_may_call() {
+    both(async |db| {
+        let store = db.open().await;
         let (ada, _) = user(&store, "ada").await;
         let (bob, _) = user(&store, "bob").await;
         let team = store.create_space("team", ada.id).await.expect("a space").id;
@@ -77,15 +77,15 @@ async fn claim_says_whether_the_user_may_still_call() {
         store.set_user_rights(bob.id, true, false).await.expect("activated");
         assert!(!claim_denied(Some(bob.id)).await);
         assert!(claim_denied(Some(UserId::from(Uuid::now_v7()))).await, "a deleted user");
-        assert!(!claim_denied(None).await, "a run of nobody");
+        assert!(!claim_denied(None).await, "a run without a user");
     })
     .await;
 }
 
 #[tokio::test]
-async fn arguments_that_may_not_be_shown_are_encrypted_and_opened_for_the_worker() {
-    both(async |place| {
-        let store = place.open().await;
+async fn redacted_arguments_are_encrypted_and_decrypted_for_the_worker() {
+    both(async |db| {
+        let store = db.open().await;
         let (ada, home) = user(&store, "ada").await;
         let journal = journal(&store).await;
         let secret = json!({"text": "hunter22-and-more"});
@@ -109,7 +109,7 @@ async fn arguments_that_may_not_be_shown_are_encrypted_and_opened_for_the_worker
             .await
             .expect("decided");
         let stored =
-            place.text("SELECT r.input || s.output FROM runs r JOIN run_steps s ON s.run_id = r.id").await;
+            db.text("SELECT r.input || s.output FROM runs r JOIN run_steps s ON s.run_id = r.id").await;
         assert!(stored.contains("sealedArguments") && !stored.contains("hunter22"), "{stored}");
         let listed = journal.list(home.id, &haft_store::RunFilter::default(), &crate::support::all()).await;
         assert_eq!(listed.expect("a list").0[0].input["shown"], json!({"text": "***"}));
@@ -117,7 +117,7 @@ async fn arguments_that_may_not_be_shown_are_encrypted_and_opened_for_the_worker
         assert_eq!(*again.run.input, input);
         assert_eq!(again.steps[0].output.as_deref(), Some(&decision));
         assert_eq!(*journal.get(home.id, id).await.expect("read").expect("a run").input, input);
-        // What may be shown is stored as it is.
+        // Arguments that need no redaction are stored in plain text.
         let plain = new(home.id, Some(ada.id), json!({"arguments": {"n": 1}, "name": "mail"}));
         journal.start(Arc::new(plain), LEASE).await.expect("started");
         assert_eq!(claim(&journal).await.run.input["arguments"], json!({"n": 1}));
@@ -126,20 +126,20 @@ async fn arguments_that_may_not_be_shown_are_encrypted_and_opened_for_the_worker
 }
 
 #[tokio::test]
-async fn no_run_is_claimed_under_a_newer_schema_that_several_processes_share() {
-    both(async |place| {
-        let store = place.open().await;
+async fn no_run_is_claimed_under_a_newer_schema_of_a_shared_database() {
+    both(async |db| {
+        let store = db.open().await;
         let (ada, home) = user(&store, "ada").await;
         let journal = journal(&store).await;
         journal.start(Arc::new(new(home.id, Some(ada.id), json!({}))), LEASE).await.expect("started");
         assert!(store.check_schema().await.is_ok());
-        place.raw("INSERT INTO schema_version (version) VALUES (1000)").await;
+        db.raw("INSERT INTO schema_version (version) VALUES (1000)").await;
         let claimed = journal.claim(WorkerId(Uuid::now_v7()), 8, LEASE).await;
         if store.is_shared() {
             assert_eq!(kind(claimed), ErrorKind::Conflict);
             assert_eq!(kind(store.check_schema().await), ErrorKind::Conflict);
         } else {
-            // Nobody else can have upgraded it while this process holds the directory.
+            // The directory is locked, so no other process can upgrade the database.
             assert_eq!(claimed.expect("claimed").held.len(), 1);
         }
     })

@@ -1,4 +1,4 @@
-//! Secrets: back as they were, for nobody else, unreadable in the database, and moved to new keys.
+//! Secrets: visible to their owner only, encrypted in the database, and re-encrypted on key rotation.
 
 use haft_core::{ErrorKind, Locale, SpaceId};
 use haft_store::{Key, MasterKeys, SecretOwnerId, Store};
@@ -10,18 +10,18 @@ const NEW_KEY: &str = "020202020202020202020202020202020202020202020202020202020
 
 async fn put(store: &Store, space: SpaceId, owner: SecretOwnerId, name: &str, value: &str) {
     let value = SecretString::from(value);
-    store.put_secret(space, owner, name, &value, None).await.expect("kept");
+    store.put_secret(space, owner, name, &value, None).await.expect("stored");
 }
 
 async fn reveal(store: &Store, space: SpaceId, owner: SecretOwnerId, name: &str) -> Option<String> {
-    let value = store.reveal(space, owner, name).await.expect("an answer");
+    let value = store.reveal(space, owner, name).await.expect("a result");
     value.map(|value| value.expose_secret().to_owned())
 }
 
 #[tokio::test]
-async fn a_secret_comes_back_to_its_owner_alone() {
-    both(async |place| {
-        let store = place.open().await;
+async fn secrets_are_revealed_to_their_owner_only() {
+    both(async |db| {
+        let store = db.open().await;
         let ((ada, home), (bob, _)) = (user(&store, "ada").await, user(&store, "bob").await);
         let (adas, bobs) = (SecretOwnerId::User(ada.id), SecretOwnerId::User(bob.id));
         put(&store, home.id, SecretOwnerId::Space, "KEY", "of the space").await;
@@ -48,19 +48,18 @@ async fn a_secret_comes_back_to_its_owner_alone() {
 }
 
 #[tokio::test]
-async fn a_value_moved_to_another_row_does_not_open() {
-    both(async |place| {
-        let store = place.open().await;
+async fn values_moved_to_another_row_do_not_decrypt() {
+    both(async |db| {
+        let store = db.open().await;
         let (_, home) = user(&store, "ada").await;
         put(&store, home.id, SecretOwnerId::Space, "A", "value of a").await;
         put(&store, home.id, SecretOwnerId::Space, "B", "value of b").await;
-        place
-            .raw(
-                "UPDATE secrets SET name = 'C' WHERE name = 'A';
+        db.raw(
+            "UPDATE secrets SET name = 'C' WHERE name = 'A';
                  UPDATE secrets SET name = 'A' WHERE name = 'B';
                  UPDATE secrets SET name = 'B' WHERE name = 'C';",
-            )
-            .await;
+        )
+        .await;
         for name in ["A", "B"] {
             let swapped = store.reveal(home.id, SecretOwnerId::Space, name).await;
             assert_eq!(kind(swapped), ErrorKind::Internal, "{name}");
@@ -70,19 +69,19 @@ async fn a_value_moved_to_another_row_does_not_open() {
 }
 
 #[tokio::test]
-async fn keys_rotate_and_the_old_one_may_go() {
-    both(async |place| {
-        let store = place.open_with(keys(&[KEY])).await;
+async fn old_keys_can_be_removed_after_rotation() {
+    both(async |db| {
+        let store = db.open_with(keys(&[KEY])).await;
         let (_, home) = user(&store, "ada").await;
         let names: Vec<String> = (0..103).map(|number| format!("S{number}")).collect();
         for name in &names {
             put(&store, home.id, SecretOwnerId::Space, name, name).await;
         }
-        assert_eq!(store.rotate_keys().await.expect("nothing to do"), 0);
+        assert_eq!(store.rotate_keys().await.expect("no change"), 0);
         store.close().await;
         drop(store);
 
-        let store = place.open_with(keys(&[NEW_KEY, KEY])).await;
+        let store = db.open_with(keys(&[NEW_KEY, KEY])).await;
         assert_eq!(reveal(&store, home.id, SecretOwnerId::Space, "S7").await.as_deref(), Some("S7"));
         put(&store, home.id, SecretOwnerId::Space, "S7", "new").await;
         assert_eq!(store.rotate_keys().await.expect("rotated"), 102);
@@ -90,40 +89,40 @@ async fn keys_rotate_and_the_old_one_may_go() {
         store.close().await;
         drop(store);
 
-        let store = place.open_with(keys(&[NEW_KEY])).await;
+        let store = db.open_with(keys(&[NEW_KEY])).await;
         assert_eq!(reveal(&store, home.id, SecretOwnerId::Space, "S0").await.as_deref(), Some("S0"));
         assert_eq!(reveal(&store, home.id, SecretOwnerId::Space, "S7").await.as_deref(), Some("new"));
         store.close().await;
         drop(store);
 
-        let refused = Store::open(&place.database, keys(&[KEY])).await.err().expect("refused");
+        let refused = Store::open(&db.database, keys(&[KEY])).await.err().expect("refused");
         assert_eq!(refused.kind(), ErrorKind::Internal);
         let missing = Key::parse(NEW_KEY).expect("a key");
         assert!(refused.message().render(Locale::En).contains(missing.id()), "{refused}");
-        let store = place.open_with(keys(&[KEY, NEW_KEY])).await;
+        let store = db.open_with(keys(&[KEY, NEW_KEY])).await;
         assert_eq!(reveal(&store, home.id, SecretOwnerId::Space, "S0").await.as_deref(), Some("S0"));
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_key_added_by_another_process_is_read_again() {
-    both(async |place| {
+async fn keys_added_by_another_process_are_loaded() {
+    both(async |db| {
         let name = format!("haft-keys-{}.key", uuid::Uuid::now_v7().simple());
         let file = std::env::temp_dir().join(name);
-        let store = place.open_with(MasterKeys::from_file(&file).expect("made")).await;
+        let store = db.open_with(MasterKeys::from_file(&file).expect("made")).await;
         let (_, home) = user(&store, "ada").await;
         put(&store, home.id, SecretOwnerId::Space, "KEY", "a value").await;
         store.close().await;
         drop(store);
 
         let read_before = MasterKeys::from_file(&file).expect("read");
-        let store = place.open_with(MasterKeys::add_to_file(&file).expect("another")).await;
+        let store = db.open_with(MasterKeys::add_to_file(&file).expect("another")).await;
         assert_eq!(store.rotate_keys().await.expect("rotated"), 1);
         store.close().await;
         drop(store);
 
-        let store = place.open_with(read_before).await;
+        let store = db.open_with(read_before).await;
         assert_eq!(reveal(&store, home.id, SecretOwnerId::Space, "KEY").await.as_deref(), Some("a value"));
         assert_eq!(store.rotate_keys().await.expect("nothing more"), 0);
         std::fs::remove_file(&file).expect("removed");
@@ -132,9 +131,9 @@ async fn a_key_added_by_another_process_is_read_again() {
 }
 
 #[tokio::test]
-async fn a_value_has_a_longest_length() {
-    both(async |place| {
-        let store = place.open().await;
+async fn values_have_a_maximum_length() {
+    both(async |db| {
+        let store = db.open().await;
         let (_, home) = user(&store, "ada").await;
         let longest = "x".repeat(16 * 1024);
         put(&store, home.id, SecretOwnerId::Space, "KEY", &longest).await;
@@ -150,14 +149,14 @@ async fn a_value_has_a_longest_length() {
 }
 
 #[tokio::test]
-async fn no_value_is_in_the_files() {
-    both(async |place| {
-        let store = place.open().await;
+async fn no_value_is_stored_in_plain_text() {
+    both(async |db| {
+        let store = db.open().await;
         let (ada, home) = user(&store, "ada").await;
         let value = "a-value-that-nobody-else-has";
         put(&store, home.id, SecretOwnerId::Space, "KEY", value).await;
         let link = store.create_login_link(ada.id, std::time::Duration::from_secs(60)).await.expect("one");
-        let Some(directory) = place.directory() else { return };
+        let Some(directory) = db.directory() else { return };
         for file in std::fs::read_dir(directory).expect("a directory") {
             let bytes = std::fs::read(file.expect("a file").path()).expect("readable");
             for secret in [value, link.expose_secret()] {
@@ -170,7 +169,7 @@ async fn no_value_is_in_the_files() {
 }
 
 #[test]
-fn a_key_file_is_made_once_and_for_its_owner_alone() {
+fn key_files_are_created_once_and_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let directory = std::env::temp_dir().join(format!("haft-keys-{}", uuid::Uuid::now_v7().simple()));
     std::fs::create_dir(&directory).expect("a directory");

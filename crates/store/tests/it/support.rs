@@ -1,4 +1,4 @@
-//! A fresh database for each test, on each kind of server there is, and small things to put into it.
+//! A fresh database per test and database kind, and fixtures.
 
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -19,23 +19,23 @@ use uuid::Uuid;
 
 pub(crate) const KEY: &str = "0101010101010101010101010101010101010101010101010101010101010101";
 
-/// A database that is there for one test.
-pub(crate) struct Place {
+/// A database that exists for one test.
+pub(crate) struct TestDatabase {
     pub(crate) database: Database,
     directory: Option<PathBuf>,
 }
 
-/// Runs a test on every database there is.
-pub(crate) async fn both(test: impl AsyncFn(&Place)) {
-    let place = Place::sqlite();
-    test(&place).await;
+/// Runs a test on every available database.
+pub(crate) async fn both(test: impl AsyncFn(&TestDatabase)) {
+    let db = TestDatabase::sqlite();
+    test(&db).await;
     let Ok(server) = std::env::var("HAFT_TEST_POSTGRES") else { return };
     let name = format!("haft_test_{}", Uuid::now_v7().simple());
     command(&server, &format!("CREATE DATABASE {name}")).await;
     let options: PgConnectOptions = server.parse().expect("a URL");
     let url = options.database(&name).to_url_lossy().to_string();
-    let place = Place { database: Database::Postgres(SecretString::from(url)), directory: None };
-    let ended = AssertUnwindSafe(test(&place)).catch_unwind().await;
+    let db = TestDatabase { database: Database::Postgres(SecretString::from(url)), directory: None };
+    let ended = AssertUnwindSafe(test(&db)).catch_unwind().await;
     command(&server, &format!("DROP DATABASE {name} WITH (FORCE)")).await;
     if let Err(panic) = ended {
         std::panic::resume_unwind(panic);
@@ -48,7 +48,7 @@ async fn command(server: &str, sql: &str) {
     connection.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await.expect("a statement");
 }
 
-impl Place {
+impl TestDatabase {
     pub(crate) fn sqlite() -> Self {
         let directory = std::env::temp_dir().join(format!("haft-store-{}", Uuid::now_v7().simple()));
         Self { database: Database::Sqlite(directory.clone()), directory: Some(directory) }
@@ -66,7 +66,7 @@ impl Place {
         Store::open(&self.database, keys).await.expect("a store")
     }
 
-    /// What another process would hold; SQLite has only one, so there it is the same.
+    /// Opens a second store, as another process would. SQLite allows only one, so the same store is returned.
     pub(crate) async fn another(&self, store: &Store) -> Store {
         match self.directory {
             Some(_) => store.clone(),
@@ -74,7 +74,7 @@ impl Place {
         }
     }
 
-    /// The call log alone, without the store that it is beside.
+    /// Opens the call log without the store.
     pub(crate) async fn open_log(&self) -> CallLog {
         if let Some(directory) = &self.directory {
             std::fs::create_dir_all(directory).expect("a directory");
@@ -82,17 +82,17 @@ impl Place {
         CallLog::open(&self.database).await.expect("a log")
     }
 
-    /// Statements past the store.
+    /// Executes statements on the database of the store, bypassing the store.
     pub(crate) async fn raw(&self, sql: &str) {
         self.raw_in("haft.db", sql).await;
     }
 
-    /// Statements past the call log.
+    /// Executes statements on the database of the call log, bypassing the log.
     pub(crate) async fn raw_log(&self, sql: &str) {
         self.raw_in("calls.db", sql).await;
     }
 
-    /// The text that a statement finds first, past the store.
+    /// Returns the first value that a statement selects, bypassing the store.
     pub(crate) async fn text(&self, sql: &str) -> String {
         let found: Result<String, sqlx::Error> = match &self.database {
             Database::Postgres(url) => {
@@ -100,7 +100,7 @@ impl Place {
                 let query = sqlx::query_scalar(AssertSqlSafe(sql));
                 query.fetch_one(&mut options.connect().await.expect("PostgreSQL")).await
             }
-            Database::Memory => panic!("nobody but the store reaches it"),
+            Database::Memory => panic!("only the store can reach an in-memory database"),
             Database::Sqlite(directory) => {
                 let options = SqliteConnectOptions::new().filename(directory.join("haft.db"));
                 let query = sqlx::query_scalar(AssertSqlSafe(sql));
@@ -113,7 +113,7 @@ impl Place {
     async fn raw_in(&self, file: &str, sql: &str) {
         match &self.database {
             Database::Postgres(url) => command(url.expose_secret(), sql).await,
-            Database::Memory => panic!("nobody but the store reaches it"),
+            Database::Memory => panic!("only the store can reach an in-memory database"),
             Database::Sqlite(directory) => {
                 let options = SqliteConnectOptions::new().filename(directory.join(file));
                 let mut connection = options.connect().await.expect("SQLite");
@@ -126,7 +126,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestDatabase {
     fn drop(&mut self) {
         if let Some(directory) = &self.directory {
             let _ = std::fs::remove_dir_all(directory);
@@ -183,7 +183,7 @@ pub(crate) fn provider(name: &str) -> ProviderSpec {
     }
 }
 
-pub(crate) fn nobody() -> ProviderId {
+pub(crate) fn missing_provider() -> ProviderId {
     ProviderId::from(Uuid::now_v7())
 }
 
@@ -191,7 +191,7 @@ pub(crate) fn all() -> Page {
     Page::first(100)
 }
 
-/// How something failed that must fail.
+/// Returns the kind of an expected error.
 #[track_caller]
 pub(crate) fn kind<T>(result: Result<T, CallError>) -> ErrorKind {
     result.err().expect("an error").kind()

@@ -1,45 +1,45 @@
-//! The dialects that the server of models speaks: where each is served, how it lets in, and how it says no.
+//! The dialects of the fake model server: their routes, authentication, error bodies and model lists.
 
 use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
-/// Whose protocol is spoken.
+/// The wire format of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
+pub enum FakeDialect {
     Openai,
     Anthropic,
     Gemini,
     Ollama,
 }
 
-/// What is asked for at a path.
+/// An endpoint of the server.
 #[derive(Debug, PartialEq)]
 pub(super) enum Route {
     /// The names of all models.
     Models,
-    /// What is to be known of a model, which only Ollama tells.
+    /// Metadata of a model. Only Ollama has this endpoint.
     Show,
-    /// An answer. Gemini says in the path which model is meant, and whether to stream.
+    /// A response of a model. Gemini names the model and selects streaming in the path.
     Chat { model: String, is_streamed: bool },
 }
 
-/// Why a request is not answered.
+/// A rejected request.
 #[derive(Debug, PartialEq)]
-pub(super) struct Refusal {
+pub(super) struct RequestError {
     pub(super) status: u16,
     pub(super) message: String,
 }
 
-impl From<String> for Refusal {
+impl From<String> for RequestError {
     fn from(message: String) -> Self {
         Self { status: 400, message }
     }
 }
 
-impl Dialect {
+impl FakeDialect {
     pub const ALL: [Self; 4] = [Self::Openai, Self::Anthropic, Self::Gemini, Self::Ollama];
 
-    /// What Haft calls a provider of this kind.
+    /// Returns Haft's name for this kind of provider.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Openai => "openai",
@@ -49,7 +49,7 @@ impl Dialect {
         }
     }
 
-    /// The path of a base address, below which all of the dialect is.
+    /// Returns the path prefix of the dialect.
     pub(super) fn base(self) -> &'static str {
         match self {
             Self::Openai => "/openai/v1",
@@ -59,13 +59,13 @@ impl Dialect {
         }
     }
 
-    /// The dialect that a path belongs to, and the path below its base.
-    pub(super) fn at(path: &str) -> Option<(Self, &str)> {
+    /// Splits a path into its dialect and the path below the dialect's prefix.
+    pub(super) fn split_path(path: &str) -> Option<(Self, &str)> {
         let below = |dialect: Self| Some((dialect, path.strip_prefix(dialect.base())?.strip_prefix('/')?));
         Self::ALL.into_iter().find_map(below)
     }
 
-    pub(super) fn route(self, method: &str, below: &str) -> Result<Route, Refusal> {
+    pub(super) fn route(self, method: &str, below: &str) -> Result<Route, RequestError> {
         let chat = || Route::Chat { model: String::new(), is_streamed: false };
         let route = match (self, method, below) {
             (Self::Openai, "GET", "models")
@@ -76,13 +76,13 @@ impl Dialect {
             | (Self::Anthropic, "POST", "v1/messages")
             | (Self::Ollama, "POST", "api/chat") => Some(chat()),
             (Self::Ollama, "POST", "api/show") => Some(Route::Show),
-            (Self::Gemini, "POST", _) => generate(below),
+            (Self::Gemini, "POST", _) => parse_gemini_path(below),
             (Self::Openai | Self::Anthropic | Self::Gemini | Self::Ollama, _, _) => None,
         };
-        route.ok_or_else(|| Refusal { status: 404, message: format!("not found: {method} {below}") })
+        route.ok_or_else(|| RequestError { status: 404, message: format!("not found: {method} {below}") })
     }
 
-    /// The key that a request has, where the dialect looks for it.
+    /// Reads the API key from the header that the dialect uses.
     pub(super) fn key(self, headers: &HeaderMap) -> Option<String> {
         let text = |name: &str| headers.get(name)?.to_str().ok();
         let key = match self {
@@ -93,18 +93,18 @@ impl Dialect {
         (!key.is_empty()).then(|| key.to_owned())
     }
 
-    /// What a request without a key is told; nothing where none is needed.
-    pub(super) fn without_key(self) -> Option<Refusal> {
+    /// Returns the error for a request without a key, or `None` if the dialect needs no key.
+    pub(super) fn missing_key_error(self) -> Option<RequestError> {
         let (status, message) = match self {
             Self::Openai => (401, "You didn't provide an API key."),
             Self::Anthropic => (401, "x-api-key header is required"),
             Self::Gemini => (403, "Method doesn't allow unregistered callers."),
             Self::Ollama => return None,
         };
-        Some(Refusal { status, message: message.to_owned() })
+        Some(RequestError { status, message: message.to_owned() })
     }
 
-    /// The body by which the dialect says what is wrong.
+    /// Builds the error body of the dialect.
     pub(super) fn error(self, status: u16, message: &str) -> Value {
         match self {
             Self::Openai => {
@@ -150,7 +150,7 @@ impl Dialect {
         }
     }
 
-    /// A list of models.
+    /// Builds the dialect's list of models.
     pub(super) fn models(self, names: &[&str]) -> Value {
         let each = names.iter().map(|name| match self {
             Self::Openai => json!({"id": name, "object": "model", "created": 1_760_000_000, "owned_by": "us"}),
@@ -172,8 +172,8 @@ impl Dialect {
     }
 }
 
-/// A path such as `v1beta/models/NAME:streamGenerateContent`.
-fn generate(below: &str) -> Option<Route> {
+/// Parses a Gemini path such as `v1beta/models/NAME:streamGenerateContent`.
+fn parse_gemini_path(below: &str) -> Option<Route> {
     let (model, method) = below.strip_prefix("v1beta/models/")?.rsplit_once(':')?;
     let is_streamed = match method {
         "streamGenerateContent" => true,

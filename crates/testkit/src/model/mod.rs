@@ -1,19 +1,21 @@
-//! A server of models on loopback, for tests: it speaks four dialects as their makers do, refuses what they
-//! would refuse, and answers what a test says.
+//! A fake model server on loopback. It implements four dialects, rejects the requests that the real servers
+//! reject, and sends the responses that a test defines.
 
 mod anthropic;
-mod asked;
 mod dialect;
-mod flow;
 mod gemini;
+mod model_reply;
 mod ollama;
 mod openai;
-mod reply;
+mod request;
+mod response_body;
 mod rules;
 mod server;
 
-pub use asked::{AskedCall, AskedMessage, AskedModel, AskedResult, AskedTool, Role};
-pub use dialect::Dialect;
+pub use dialect::FakeDialect;
+pub use model_reply::ModelReply;
 pub use ollama::OLLAMA_CONTEXT;
-pub use reply::ModelReply;
+pub use request::{
+    MessageRole, RecordedCall, RecordedMessage, RecordedModelRequest, RecordedResult, RecordedTool,
+};
 pub use server::ModelServer;

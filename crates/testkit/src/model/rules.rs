@@ -1,13 +1,13 @@
-//! Rules that several dialects share. A broken one is said in words, and becomes a 400.
+//! Validation rules shared by several dialects. A violation becomes a 400 response with its message.
 
 use serde_json::{Map, Value};
 
-use super::asked::AskedTool;
+use super::request::RecordedTool;
 
-/// What was read, or which rule was broken.
+/// A parsed value, or the message of the violated rule.
 pub(super) type Checked<T> = Result<T, String>;
 
-pub(super) fn must(holds: bool, why: impl FnOnce() -> String) -> Checked<()> {
+pub(super) fn require(holds: bool, why: impl FnOnce() -> String) -> Checked<()> {
     if holds { Ok(()) } else { Err(why()) }
 }
 
@@ -15,14 +15,16 @@ pub(super) fn object<'a>(value: &'a Value, at: &str) -> Checked<&'a Map<String, 
     value.as_object().ok_or_else(|| format!("{at}: expected an object, got {value}"))
 }
 
-/// The items of a list that has to have some.
+/// Returns the items of a required, non-empty list.
 pub(super) fn items<'a>(value: &'a Value, at: &str) -> Checked<&'a [Value]> {
     let items = value.as_array().ok_or_else(|| format!("{at}: expected an array, got {value}"))?;
-    must(!items.is_empty(), || format!("{at}: expected an array with minimum length 1, got an empty one"))?;
+    require(!items.is_empty(), || {
+        format!("{at}: expected an array with minimum length 1, got an empty one")
+    })?;
     Ok(items)
 }
 
-/// The items of a list that may be missing.
+/// Returns the items of an optional list.
 pub(super) fn list<'a>(value: &'a Value, at: &str) -> Checked<&'a [Value]> {
     if value.is_null() {
         return Ok(&[]);
@@ -34,14 +36,14 @@ pub(super) fn text<'a>(value: &'a Value, at: &str) -> Checked<&'a str> {
     value.as_str().ok_or_else(|| format!("{at}: expected a string, got {value}"))
 }
 
-/// A text with something in it.
+/// Returns a non-empty string.
 pub(super) fn filled<'a>(value: &'a Value, at: &str) -> Checked<&'a str> {
     let text = text(value, at)?;
-    must(!text.is_empty(), || format!("{at}: expected a string with minimum length 1"))?;
+    require(!text.is_empty(), || format!("{at}: expected a string with minimum length 1"))?;
     Ok(text)
 }
 
-/// A field that may be missing, but not be of another type.
+/// Returns an optional boolean.
 pub(super) fn flag(value: &Value, at: &str) -> Checked<Option<bool>> {
     match value {
         Value::Null => Ok(None),
@@ -52,17 +54,17 @@ pub(super) fn flag(value: &Value, at: &str) -> Checked<Option<bool>> {
     }
 }
 
-/// How freely the model may choose its words, if it is said.
+/// Returns the optional sampling temperature.
 pub(super) fn temperature(value: &Value, most: f64) -> Checked<Option<f64>> {
     if value.is_null() {
         return Ok(None);
     }
     let number = value.as_f64().ok_or_else(|| format!("temperature: expected a number, got {value}"))?;
-    must((0.0..=most).contains(&number), || format!("temperature: {number} is not in 0..{most}"))?;
+    require((0.0..=most).contains(&number), || format!("temperature: {number} is not in 0..{most}"))?;
     Ok(Some(number))
 }
 
-/// How long an answer may be, if it is said.
+/// Returns the optional maximum number of output tokens.
 pub(super) fn length(value: &Value, at: &str) -> Checked<Option<u64>> {
     if value.is_null() {
         return Ok(None);
@@ -71,32 +73,33 @@ pub(super) fn length(value: &Value, at: &str) -> Checked<Option<u64>> {
     number.map(Some).ok_or_else(|| format!("{at}: expected a positive integer, got {value}"))
 }
 
-/// Fields that nobody knows are refused, in the dialect's own words.
-pub(super) fn only(
+/// Rejects unknown fields, with a message in the style of the dialect.
+pub(super) fn reject_unknown_fields(
     fields: &Map<String, Value>,
     known: &[&str],
-    words: impl Fn(&str) -> String,
+    message: impl Fn(&str) -> String,
 ) -> Checked<()> {
     match fields.keys().find(|name| !known.contains(&name.as_str())) {
-        Some(unknown) => Err(words(unknown)),
+        Some(unknown) => Err(message(unknown)),
         None => Ok(()),
     }
 }
 
-/// A number within limits, if it is said.
+/// Checks that an optional number is within limits.
 pub(super) fn number(value: &Value, at: &str, least: f64, most: f64) -> Checked<()> {
     let fits = value.as_f64().is_some_and(|number| (least..=most).contains(&number));
-    must(value.is_null() || fits, || format!("Invalid '{at}': {value} is not in {least}..{most}"))
+    require(value.is_null() || fits, || format!("Invalid '{at}': {value} is not in {least}..{most}"))
 }
 
-/// Texts at which the model stops, if they are said.
+/// Checks an optional list of stop sequences.
 pub(super) fn stops(value: &Value, at: &str, most: usize) -> Checked<()> {
     let stops = list(value, at)?;
-    must(stops.len() <= most, || format!("Invalid '{at}': array too long, at most {most}"))?;
+    require(stops.len() <= most, || format!("Invalid '{at}': array too long, at most {most}"))?;
     stops.iter().try_for_each(|stop| filled(stop, at).map(drop))
 }
 
-/// A schema in which every object is closed, and has nothing but what `takes` allows.
+/// Checks that every object of a schema forbids additional properties and has only keywords that `takes`
+/// allows. With `needs_all`, every property must be required.
 pub(super) fn closed_schema(
     schema: &Value,
     at: &str,
@@ -105,18 +108,18 @@ pub(super) fn closed_schema(
 ) -> Checked<()> {
     let fields = object(schema, at)?;
     for name in fields.keys() {
-        must(takes(name), || format!("{at}: For this type, property '{name}' is not supported"))?;
+        require(takes(name), || format!("{at}: For this type, property '{name}' is not supported"))?;
     }
     let named = |holder: &str| fields.get(holder).and_then(Value::as_object).into_iter().flatten();
     let is_object = fields.get("type").is_some_and(|kind| kind == "object");
     if is_object || fields.contains_key("properties") {
-        must(fields.get("additionalProperties") == Some(&Value::Bool(false)), || {
+        require(fields.get("additionalProperties") == Some(&Value::Bool(false)), || {
             format!("{at}: 'additionalProperties' is required to be supplied and to be false")
         })?;
         let required = list(fields.get("required").unwrap_or(&Value::Null), at)?;
         let missing =
             named("properties").map(|(name, _)| name).find(|name| !required.iter().any(|one| one == *name));
-        must(!needs_all || missing.is_none(), || {
+        require(!needs_all || missing.is_none(), || {
             format!(
                 "{at}: 'required' is required to be supplied and to include every key; missing {missing:?}"
             )
@@ -134,46 +137,48 @@ pub(super) fn closed_schema(
     }
 }
 
-/// A name of 1 to 64 letters, digits, underscores and dashes.
+/// Returns a name of 1 to 64 letters, digits, underscores and dashes.
 pub(super) fn name<'a>(value: &'a Value, at: &str) -> Checked<&'a str> {
     let name = text(value, at)?;
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let is_name = (1..=64).contains(&name.len()) && name.bytes().all(fits);
-    must(is_name, || format!("{at}: '{name}' does not match pattern '^[a-zA-Z0-9_-]{{1,64}}$'"))?;
+    require(is_name, || format!("{at}: '{name}' does not match pattern '^[a-zA-Z0-9_-]{{1,64}}$'"))?;
     Ok(name)
 }
 
-/// One more tool, of a name that no other has.
-pub(super) fn add_tool(tools: &mut Vec<AskedTool>, tool: AskedTool) -> Checked<()> {
+/// Adds a tool, whose name must be unique.
+pub(super) fn add_tool(tools: &mut Vec<RecordedTool>, tool: RecordedTool) -> Checked<()> {
     let is_new = tools.iter().all(|known| known.name != tool.name);
-    must(is_new, || format!("tools: Tool names must be unique, and '{}' is there twice", tool.name))?;
+    require(is_new, || format!("tools: Tool names must be unique, '{}' is used twice", tool.name))?;
     tools.push(tool);
     Ok(())
 }
 
-/// A JSON Schema of an object, with nothing at its root that could make it something else.
+/// Checks the JSON Schema of a tool's parameters: an object without alternatives at the root.
 pub(super) fn object_schema(schema: &Value, at: &str) -> Checked<()> {
     let fields = object(schema, at)?;
     let kind = fields.get("type").unwrap_or(&Value::Null);
-    must(kind == "object", || format!("{at}: schema must be of 'type: \"object\"', got 'type: {kind}'"))?;
+    require(kind == "object", || format!("{at}: schema must be of 'type: \"object\"', got 'type: {kind}'"))?;
     for word in ["oneOf", "anyOf", "allOf", "enum", "not"] {
-        must(!fields.contains_key(word), || format!("{at}: schema must not have '{word}' at the top level"))?;
+        require(!fields.contains_key(word), || {
+            format!("{at}: schema must not have '{word}' at the top level")
+        })?;
     }
     check_schema(schema, schema, at)
 }
 
-/// Whatever a schema is made of: lists say what is in them, references lead somewhere.
+/// Checks the parts of a schema: arrays need `items`, references must resolve.
 fn check_schema(root: &Value, schema: &Value, at: &str) -> Checked<()> {
     let Some(fields) = schema.as_object() else {
-        return must(schema.is_boolean(), || format!("{at}: {schema} is not a schema"));
+        return require(schema.is_boolean(), || format!("{at}: {schema} is not a schema"));
     };
     if let Some(reference) = fields.get("$ref") {
         let pointer = text(reference, at)?.strip_prefix('#');
         let target = pointer.and_then(|pointer| root.pointer(pointer));
-        must(target.is_some(), || format!("{at}: reference {reference} leads nowhere"))?;
+        require(target.is_some(), || format!("{at}: reference {reference} does not resolve"))?;
     }
     if fields.get("type").is_some_and(|kind| kind == "array") {
-        must(fields.contains_key("items"), || format!("{at}: array schema missing items"))?;
+        require(fields.contains_key("items"), || format!("{at}: array schema missing items"))?;
     }
     for holder in ["properties", "$defs", "definitions"] {
         let Some(named) = fields.get(holder) else { continue };

@@ -1,4 +1,4 @@
-//! The listener: who is let in, what is asked, and what goes back.
+//! The HTTP server of the fake models: checks the key, parses and records the request, sends the response.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -15,29 +15,29 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use super::asked::AskedModel;
-use super::dialect::{Dialect, Refusal, Route};
-use super::flow::{self, Counts, Frame, UnderWay};
-use super::ollama::shown;
-use super::reply::{Failure, ModelReply};
+use super::dialect::{FakeDialect, RequestError, Route};
+use super::model_reply::{Failure, ModelReply};
+use super::ollama::show_model;
+use super::request::RecordedModelRequest;
+use super::response_body::{self, ActiveReply, Counts, Frame};
 use super::rules::Checked;
 use super::{anthropic, gemini, ollama, openai};
 
-/// The models that it says it has. It answers for any.
+/// The models that the server lists. It accepts any model name.
 const MODELS: [&str; 2] = ["test-large", "test-small"];
 
-/// A server that runs until it is dropped.
+/// A server that runs until dropped.
 pub struct ModelServer {
     pub address: SocketAddr,
     shared: Arc<Shared>,
     task: JoinHandle<()>,
 }
 
-type Answering = Pin<Box<dyn Future<Output = ModelReply> + Send>>;
+type ReplyFuture = Pin<Box<dyn Future<Output = ModelReply> + Send>>;
 
 struct Shared {
-    answer: Box<dyn Fn(AskedModel) -> Answering + Send + Sync>,
-    seen: Mutex<Vec<AskedModel>>,
+    respond: Box<dyn Fn(RecordedModelRequest) -> ReplyFuture + Send + Sync>,
+    seen: Mutex<Vec<RecordedModelRequest>>,
     refused: Mutex<Vec<String>>,
     counts: Arc<Counts>,
     ids: AtomicUsize,
@@ -51,15 +51,15 @@ impl Drop for ModelServer {
 }
 
 impl ModelServer {
-    /// Answers each question by a function, which may take its time: `async |asked| …`, or
-    /// `move |asked| { let mine = mine.clone(); async move { … } }` where it has things of its own.
-    pub async fn start<F, A>(answer: F) -> Self
+    /// Starts a server that calls an async function for each response: `async |request| …`, or
+    /// `move |request| { let mine = mine.clone(); async move { … } }` if the function owns values.
+    pub async fn start<F, A>(respond: F) -> Self
     where
-        F: Fn(AskedModel) -> A + Send + Sync + 'static,
+        F: Fn(RecordedModelRequest) -> A + Send + Sync + 'static,
         A: Future<Output = ModelReply> + Send + 'static,
     {
         let shared = Arc::new(Shared {
-            answer: Box::new(move |asked| Box::pin(answer(asked))),
+            respond: Box::new(move |request| Box::pin(respond(request))),
             seen: Mutex::default(),
             refused: Mutex::default(),
             counts: Arc::default(),
@@ -67,9 +67,9 @@ impl ModelServer {
             needs_key: AtomicBool::new(true),
         });
         let serving = shared.clone();
-        let router = Router::new().fallback(move |request: Request| {
+        let router = Router::new().fallback(move |http_request: Request| {
             let shared = serving.clone();
-            async move { shared.serve(request).await }
+            async move { shared.serve(http_request).await }
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -81,152 +81,152 @@ impl ModelServer {
         Self { address, shared, task }
     }
 
-    /// Answers with one reply after the other; a question too many is refused for good.
+    /// Starts a server that sends these responses in order. Further requests get status 400.
     pub async fn script(replies: impl IntoIterator<Item = ModelReply>) -> Self {
-        let left: Mutex<VecDeque<ModelReply>> = Mutex::new(replies.into_iter().collect());
+        let replies: Mutex<VecDeque<ModelReply>> = Mutex::new(replies.into_iter().collect());
         Self::start(move |_| {
-            let next = left.lock().expect("not poisoned").pop_front();
+            let next = replies.lock().expect("not poisoned").pop_front();
             let none = || ModelReply::refused(400, "the test's script has no reply left", None);
             std::future::ready(next.unwrap_or_else(none))
         })
         .await
     }
 
-    /// The base address for a provider of a kind.
-    pub fn base(&self, dialect: Dialect) -> String {
+    /// Returns the base URL of a dialect.
+    pub fn base(&self, dialect: FakeDialect) -> String {
         format!("http://{}{}", self.address, dialect.base())
     }
 
-    /// Lets in whoever has no key, too.
+    /// Accepts requests without a key.
     pub fn needs_no_key(&self) {
         self.shared.needs_key.store(false, Ordering::SeqCst);
     }
 
-    /// All questions that kept to the rules, in their order.
-    pub fn seen(&self) -> Vec<AskedModel> {
+    /// Returns all valid requests, in order.
+    pub fn seen(&self) -> Vec<RecordedModelRequest> {
         self.shared.seen.lock().expect("not poisoned").clone()
     }
 
-    /// All requests that broke a rule of their dialect, and which.
+    /// Returns a message for each rejected request: method, target and the violated rule.
     pub fn refused(&self) -> Vec<String> {
         self.shared.refused.lock().expect("not poisoned").clone()
     }
 
-    /// How many questions are being answered.
+    /// Returns the number of active responses.
     pub fn under_way(&self) -> usize {
-        self.shared.counts.under_way.load(Ordering::SeqCst)
+        self.shared.counts.active.load(Ordering::SeqCst)
     }
 
-    /// How many clients left before the end of their answer.
+    /// Returns the number of clients that disconnected before the end of their response.
     pub fn dropped(&self) -> usize {
         self.shared.counts.dropped.load(Ordering::SeqCst)
     }
 }
 
-/// What is wanted by a request that keeps to the rules.
-enum Wish {
+/// A valid request: for a static document, or for a response of the model.
+enum ValidRequest {
     Document(Value),
-    Answer(Box<AskedModel>),
+    Model(Box<RecordedModelRequest>),
 }
 
 impl Shared {
-    async fn serve(&self, request: Request) -> Response<Body> {
-        let (head, body) = request.into_parts();
+    async fn serve(&self, http_request: Request) -> Response<Body> {
+        let (head, body) = http_request.into_parts();
         let method = head.method.to_string();
         let target = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
-        let Some((dialect, below)) = Dialect::at(head.uri.path()) else {
-            return json(404, &Value::from("no dialect is spoken here"));
+        let Some((dialect, below)) = FakeDialect::split_path(head.uri.path()) else {
+            return json(404, &Value::from("no dialect is served at this path"));
         };
-        let asked = AskedModel::unread(dialect, target.clone(), head.headers);
+        let request = RecordedModelRequest::unparsed(dialect, target.clone(), head.headers);
         let Ok(bytes) = to_bytes(body, usize::MAX).await else {
-            return json(400, &dialect.error(400, "the body broke off"));
+            return json(400, &dialect.error(400, "the body is incomplete"));
         };
-        let read = self.let_in(&asked).and_then(|()| match dialect.route(&method, below)? {
-            Route::Models => Ok(Wish::Document(dialect.models(&MODELS))),
-            Route::Show => Ok(Wish::Document(shown(&document(&bytes, &asked)?)?)),
+        let read = self.check_key(&request).and_then(|()| match dialect.route(&method, below)? {
+            Route::Models => Ok(ValidRequest::Document(dialect.models(&MODELS))),
+            Route::Show => Ok(ValidRequest::Document(show_model(&document(&bytes, &request)?)?)),
             Route::Chat { model, is_streamed } => {
-                let asked = read(&bytes, AskedModel { model, stream: is_streamed, ..asked })?;
-                Ok(Wish::Answer(Box::new(asked)))
+                let request = read(&bytes, RecordedModelRequest { model, stream: is_streamed, ..request })?;
+                Ok(ValidRequest::Model(Box::new(request)))
             }
         });
         match read {
-            Ok(Wish::Document(document)) => json(200, &document),
-            Ok(Wish::Answer(asked)) => self.answer(*asked).await,
-            Err(refusal) => {
-                let why = format!("{method} {target}: {}", refusal.message);
-                self.refused.lock().expect("not poisoned").push(why);
-                json(refusal.status, &dialect.error(refusal.status, &refusal.message))
+            Ok(ValidRequest::Document(document)) => json(200, &document),
+            Ok(ValidRequest::Model(request)) => self.respond(*request).await,
+            Err(rejection) => {
+                let message = format!("{method} {target}: {}", rejection.message);
+                self.refused.lock().expect("not poisoned").push(message);
+                json(rejection.status, &dialect.error(rejection.status, &rejection.message))
             }
         }
     }
 
-    fn let_in(&self, asked: &AskedModel) -> Result<(), Refusal> {
-        let is_open = asked.key.is_some() || !self.needs_key.load(Ordering::SeqCst);
-        asked.dialect.without_key().filter(|_| !is_open).map_or(Ok(()), Err)
+    fn check_key(&self, request: &RecordedModelRequest) -> Result<(), RequestError> {
+        let is_open = request.key.is_some() || !self.needs_key.load(Ordering::SeqCst);
+        request.dialect.missing_key_error().filter(|_| !is_open).map_or(Ok(()), Err)
     }
 
-    async fn answer(&self, asked: AskedModel) -> Response<Body> {
-        let mut under_way = UnderWay::begin(&self.counts);
-        self.seen.lock().expect("not poisoned").push(asked.clone());
-        let mut reply = (self.answer)(asked.clone()).await;
-        let dialect = asked.dialect;
+    async fn respond(&self, request: RecordedModelRequest) -> Response<Body> {
+        let mut active = ActiveReply::begin(&self.counts);
+        self.seen.lock().expect("not poisoned").push(request.clone());
+        let mut reply = (self.respond)(request.clone()).await;
+        let dialect = request.dialect;
         if let Some(Failure::Status { status, message, retry_after }) = &reply.failure {
             let mut response = json(*status, &dialect.error(*status, message));
             if let Some(seconds) = retry_after {
                 response.headers_mut().insert("retry-after", (*seconds).into());
             }
-            under_way.end();
+            active.end();
             return response;
         }
-        reply.name_calls(dialect, &self.ids);
-        let is_events = dialect != Dialect::Gemini || asked.target.contains("alt=sse");
-        if reply.is_whole || !asked.stream || !is_events {
+        reply.assign_call_ids(dialect, &self.ids);
+        let is_events = dialect != FakeDialect::Gemini || request.target.contains("alt=sse");
+        if reply.is_whole || !request.stream || !is_events {
             reply.wait().await;
-            let document = whole(&asked, &reply);
-            return response(200, "application/json", flow::whole(&document, under_way));
+            let document = whole(&request, &reply);
+            return response(200, "application/json", response_body::whole(&document, active));
         }
         let kind = match dialect {
-            Dialect::Openai | Dialect::Anthropic | Dialect::Gemini => "text/event-stream",
-            Dialect::Ollama => "application/x-ndjson",
+            FakeDialect::Openai | FakeDialect::Anthropic | FakeDialect::Gemini => "text/event-stream",
+            FakeDialect::Ollama => "application/x-ndjson",
         };
-        response(200, kind, flow::body(frames(&asked, &reply), reply, under_way))
+        response(200, kind, response_body::body(frames(&request, &reply), reply, active))
     }
 }
 
-fn document(bytes: &[u8], asked: &AskedModel) -> Checked<Value> {
-    let kind = asked.header("content-type").unwrap_or_default();
+fn document(bytes: &[u8], request: &RecordedModelRequest) -> Checked<Value> {
+    let kind = request.header("content-type").unwrap_or_default();
     if !kind.starts_with("application/json") {
         return Err(format!("the content type must be application/json, and is '{kind}'"));
     }
     serde_json::from_slice(bytes).map_err(|error| format!("no JSON: {error}"))
 }
 
-fn read(bytes: &[u8], asked: AskedModel) -> Checked<AskedModel> {
-    let body = document(bytes, &asked)?;
-    let read = match asked.dialect {
-        Dialect::Openai => openai::read(&body, asked),
-        Dialect::Anthropic => anthropic::read(&body, asked),
-        Dialect::Gemini => gemini::read(&body, asked),
-        Dialect::Ollama => ollama::read(&body, asked),
+fn read(bytes: &[u8], request: RecordedModelRequest) -> Checked<RecordedModelRequest> {
+    let body = document(bytes, &request)?;
+    let read = match request.dialect {
+        FakeDialect::Openai => openai::read(&body, request),
+        FakeDialect::Anthropic => anthropic::read(&body, request),
+        FakeDialect::Gemini => gemini::read(&body, request),
+        FakeDialect::Ollama => ollama::read(&body, request),
     };
-    read.map(|asked| AskedModel { body, ..asked })
+    read.map(|request| RecordedModelRequest { body, ..request })
 }
 
-fn frames(asked: &AskedModel, reply: &ModelReply) -> Vec<Frame> {
-    match asked.dialect {
-        Dialect::Openai => openai::frames(asked, reply),
-        Dialect::Anthropic => anthropic::frames(asked, reply),
-        Dialect::Gemini => gemini::frames(asked, reply),
-        Dialect::Ollama => ollama::frames(asked, reply),
+fn frames(request: &RecordedModelRequest, reply: &ModelReply) -> Vec<Frame> {
+    match request.dialect {
+        FakeDialect::Openai => openai::frames(request, reply),
+        FakeDialect::Anthropic => anthropic::frames(request, reply),
+        FakeDialect::Gemini => gemini::frames(request, reply),
+        FakeDialect::Ollama => ollama::frames(request, reply),
     }
 }
 
-fn whole(asked: &AskedModel, reply: &ModelReply) -> Value {
-    match asked.dialect {
-        Dialect::Openai => openai::whole(asked, reply),
-        Dialect::Anthropic => anthropic::whole(asked, reply),
-        Dialect::Gemini => gemini::whole(asked, reply),
-        Dialect::Ollama => ollama::whole(asked, reply),
+fn whole(request: &RecordedModelRequest, reply: &ModelReply) -> Value {
+    match request.dialect {
+        FakeDialect::Openai => openai::whole(request, reply),
+        FakeDialect::Anthropic => anthropic::whole(request, reply),
+        FakeDialect::Gemini => gemini::whole(request, reply),
+        FakeDialect::Ollama => ollama::whole(request, reply),
     }
 }
 

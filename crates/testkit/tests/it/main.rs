@@ -1,8 +1,8 @@
-//! The server of models, asked by the client that it is there to test, and by requests that break rules.
+//! Tests of the fake model server, with Haft's own model client and with invalid requests.
 #![allow(clippy::expect_used, clippy::disallowed_methods, reason = "tests fail by panicking")]
 
-mod answers;
 mod events;
 mod misbehaviour;
 mod refusals;
+mod responses;
 mod support;

@@ -1,39 +1,39 @@
-//! Requests that break a rule are refused as their dialect refuses them, and the same ones without the breach
-//! are not.
+//! Validation: an invalid request is rejected in the style of its dialect, and the valid original is
+//! accepted.
 
-use haft_testkit::{Client, Dialect, ModelReply, ModelServer};
+use haft_testkit::{Client, FakeDialect, ModelReply, ModelServer};
 use serde_json::{Value, json};
 
 use crate::support::KEY;
 
-/// A change to a proper request, and what is said of it.
-type Breach = (&'static str, Value, &'static str);
+/// A change that makes a valid request invalid: JSON pointer, new value, and a part of the error message.
+type Violation = (&'static str, Value, &'static str);
 
 async fn server() -> ModelServer {
     ModelServer::start(async |_| ModelReply::says("Fine.")).await
 }
 
-fn client(dialect: Dialect, server: &ModelServer) -> Client {
+fn client(dialect: FakeDialect, server: &ModelServer) -> Client {
     let client = Client::anonymous(&server.base(dialect));
     match dialect {
-        Dialect::Openai => client.with("authorization", &format!("Bearer {KEY}")),
-        Dialect::Anthropic => client.with("x-api-key", KEY).with("anthropic-version", "2023-06-01"),
-        Dialect::Gemini => client.with("x-goog-api-key", KEY),
-        Dialect::Ollama => client,
+        FakeDialect::Openai => client.with("authorization", &format!("Bearer {KEY}")),
+        FakeDialect::Anthropic => client.with("x-api-key", KEY).with("anthropic-version", "2023-06-01"),
+        FakeDialect::Gemini => client.with("x-goog-api-key", KEY),
+        FakeDialect::Ollama => client,
     }
 }
 
-fn path(dialect: Dialect) -> &'static str {
+fn path(dialect: FakeDialect) -> &'static str {
     match dialect {
-        Dialect::Openai => "/chat/completions",
-        Dialect::Anthropic => "/v1/messages",
-        Dialect::Gemini => "/v1beta/models/gemini-3-test:generateContent",
-        Dialect::Ollama => "/api/chat",
+        FakeDialect::Openai => "/chat/completions",
+        FakeDialect::Anthropic => "/v1/messages",
+        FakeDialect::Gemini => "/v1beta/models/gemini-3-test:generateContent",
+        FakeDialect::Ollama => "/api/chat",
     }
 }
 
-/// A request with two calls, their results, and two tools.
-fn proper(dialect: Dialect) -> Value {
+/// Returns a valid request with two tools, two calls and their results.
+fn valid_body(dialect: FakeDialect) -> Value {
     let schema = json!({
         "type": "object", "required": ["city"],
         "properties": {"city": {"type": "string"}, "days": {"type": "array", "items": {"type": "integer"}}},
@@ -41,7 +41,7 @@ fn proper(dialect: Dialect) -> Value {
     let function = |name: &str| json!({"name": name, "description": "A tool.", "parameters": schema});
     let tool = |name: &str| json!({"type": "function", "function": function(name)});
     match dialect {
-        Dialect::Openai => json!({
+        FakeDialect::Openai => json!({
             "model": "m",
             "tools": [tool("weather"), tool("now")],
             "tool_choice": "auto",
@@ -58,7 +58,7 @@ fn proper(dialect: Dialect) -> Value {
                 {"role": "user", "content": "And?"},
             ],
         }),
-        Dialect::Anthropic => json!({
+        FakeDialect::Anthropic => json!({
             "model": "m", "max_tokens": 10, "system": "Be brief.",
             "tools": [{"name": "weather", "input_schema": schema}, {"name": "now", "input_schema": schema}],
             "tool_choice": {"type": "any"},
@@ -76,7 +76,7 @@ fn proper(dialect: Dialect) -> Value {
                 ]},
             ],
         }),
-        Dialect::Gemini => json!({
+        FakeDialect::Gemini => json!({
             "systemInstruction": {"parts": [{"text": "Be brief."}]},
             "tools": [{"functionDeclarations": [function("weather"), {"name": "now"}]}],
             "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["now"]}},
@@ -94,7 +94,7 @@ fn proper(dialect: Dialect) -> Value {
                 ]},
             ],
         }),
-        Dialect::Ollama => json!({
+        FakeDialect::Ollama => json!({
             "model": "m", "stream": false,
             "tools": [tool("weather"), tool("now")],
             "messages": [
@@ -110,11 +110,11 @@ fn proper(dialect: Dialect) -> Value {
     }
 }
 
-/// The request with one value in another's place; null takes it out.
-fn broken(dialect: Dialect, pointer: &str, value: &Value) -> Value {
-    let mut body = proper(dialect);
+/// Returns the valid request with one value replaced, or removed if `value` is null.
+fn invalid_body(dialect: FakeDialect, pointer: &str, value: &Value) -> Value {
+    let mut body = valid_body(dialect);
     let (holder, name) = pointer.rsplit_once('/').expect("a pointer");
-    match (body.pointer_mut(holder).expect("a place"), value) {
+    match (body.pointer_mut(holder).expect("a parent"), value) {
         (Value::Array(items), Value::Null) => drop(items.remove(name.parse().expect("a number"))),
         (Value::Array(items), value) => match items.get_mut(name.parse::<usize>().expect("a number")) {
             Some(item) => *item = value.clone(),
@@ -127,25 +127,25 @@ fn broken(dialect: Dialect, pointer: &str, value: &Value) -> Value {
     body
 }
 
-/// Asks with each breach, and gives the bodies of the refusals.
-async fn refused(dialect: Dialect, breaches: &[Breach]) -> Vec<Value> {
+/// Sends a request with each violation and returns the bodies of the error responses.
+async fn error_bodies(dialect: FakeDialect, violations: &[Violation]) -> Vec<Value> {
     let server = server().await;
     let client = client(dialect, &server);
-    let fine = client.post(path(dialect), &proper(dialect)).await;
+    let fine = client.post(path(dialect), &valid_body(dialect)).await;
     assert_eq!(fine.status, 200, "{dialect:?}: {:?}", fine.body);
     let mut bodies = Vec::new();
-    for (pointer, value, words) in breaches {
-        let reply = client.post(path(dialect), &broken(dialect, pointer, value)).await;
+    for (pointer, value, message) in violations {
+        let reply = client.post(path(dialect), &invalid_body(dialect, pointer, value)).await;
         assert_eq!(reply.status, 400, "{dialect:?}, {pointer}, {value}: {:?}", reply.body);
-        assert!(reply.body.to_string().contains(words), "{pointer}, {value}: {}", reply.body);
+        assert!(reply.body.to_string().contains(message), "{pointer}, {value}: {}", reply.body);
         bodies.push(reply.body);
     }
-    assert_eq!((server.seen().len(), server.refused().len()), (1, breaches.len()));
+    assert_eq!((server.seen().len(), server.refused().len()), (1, violations.len()));
     bodies
 }
 
-/// Names, schemas and lists of tools that nobody takes, below where the dialect has its tools.
-fn bad_tools(list: &'static [&'static str; 3]) -> Vec<Breach> {
+/// Returns violations in names and schemas of tools, at the given JSON pointers.
+fn bad_tools(list: &'static [&'static str; 3]) -> Vec<Violation> {
     let [name, second, schema] = *list;
     vec![
         (name, json!("a tool"), "{1,64}"),
@@ -159,10 +159,10 @@ fn bad_tools(list: &'static [&'static str; 3]) -> Vec<Breach> {
 }
 
 #[tokio::test]
-async fn openai_refuses() {
-    let mut breaches =
+async fn openai_rejects_invalid_requests() {
+    let mut violations =
         bad_tools(&["/tools/0/function/name", "/tools/1/function/name", "/tools/0/function/parameters"]);
-    breaches.extend([
+    violations.extend([
         ("/model", json!(null), "model"),
         ("/top_k", json!(4), "Unrecognized request argument"),
         ("/messages", json!([]), "minimum length 1"),
@@ -174,8 +174,8 @@ async fn openai_refuses() {
         ("/temperature", json!(2.5), "temperature"),
         ("/max_tokens", json!(0), "positive"),
         ("/tools/0/function/parameters", json!({"type": "object", "anyOf": [{}]}), "top level"),
-        ("/tools/0/function/parameters/properties/x", json!({"$ref": "#/$defs/x"}), "leads nowhere"),
-        ("/messages/0/role", json!("root"), "no role"),
+        ("/tools/0/function/parameters/properties/x", json!({"$ref": "#/$defs/x"}), "does not resolve"),
+        ("/messages/0/role", json!("root"), "not a role"),
         ("/messages/1/content", json!(null), "array"),
         ("/messages/1/content/1/image_url/url", json!("file:///etc/passwd"), "image"),
         ("/messages/2/tool_calls", json!([]), "minimum length 1"),
@@ -183,7 +183,7 @@ async fn openai_refuses() {
         ("/messages/2/tool_calls/0/id", json!("b"), "Duplicate"),
         ("/messages/2/tool_calls/0/id", json!("x".repeat(41)), "too long"),
         ("/messages/2/tool_calls/0/function/arguments", json!({}), "string"),
-        ("/messages/2/tool_calls/0/function/arguments", json!("{"), "no JSON object"),
+        ("/messages/2/tool_calls/0/function/arguments", json!("{"), "not a JSON object"),
         ("/messages/2/tool_calls/2", json!({"id": "c", "type": "function", "function": {"name": "now", "arguments": "{}"}}), "did not have response messages: c"),
         ("/messages/3", json!(null), "did not have response messages: b"),
         ("/messages/3/tool_call_id", json!("a"), "preceding"),
@@ -191,15 +191,15 @@ async fn openai_refuses() {
         ("/messages/6", json!({"role": "tool", "tool_call_id": "a", "content": "3"}), "preceding"),
         ("/messages/6", json!({"role": "assistant", "content": null, "tool_calls": [{"id": "c", "type": "function", "function": {"name": "now", "arguments": "{}"}}]}), "did not have response messages: c"),
     ]);
-    for body in refused(Dialect::Openai, &breaches).await {
+    for body in error_bodies(FakeDialect::Openai, &violations).await {
         assert_eq!(body["error"]["type"], "invalid_request_error", "{body}");
     }
 }
 
 #[tokio::test]
-async fn anthropic_refuses() {
-    let mut breaches = bad_tools(&["/tools/0/name", "/tools/1/name", "/tools/0/input_schema"]);
-    breaches.extend([
+async fn anthropic_rejects_invalid_requests() {
+    let mut violations = bad_tools(&["/tools/0/name", "/tools/1/name", "/tools/0/input_schema"]);
+    violations.extend([
         ("/model", json!(null), "model"),
         ("/seed", json!(4), "Extra inputs are not permitted"),
         ("/max_tokens", json!(null), "max_tokens: Field required"),
@@ -233,7 +233,7 @@ async fn anthropic_refuses() {
         ("/messages/2", json!(null), "without `tool_result` blocks"),
         ("/messages/2/content/0/is_error", json!("no"), "boolean"),
     ]);
-    for body in refused(Dialect::Anthropic, &breaches).await {
+    for body in error_bodies(FakeDialect::Anthropic, &violations).await {
         assert_eq!(
             (&body["type"], &body["error"]["type"]),
             (&json!("error"), &json!("invalid_request_error"))
@@ -242,14 +242,14 @@ async fn anthropic_refuses() {
 }
 
 #[tokio::test]
-async fn gemini_refuses() {
-    let mut breaches = bad_tools(&[
+async fn gemini_rejects_invalid_requests() {
+    let mut violations = bad_tools(&[
         "/tools/0/functionDeclarations/0/name",
         "/tools/0/functionDeclarations/1/name",
         "/tools/0/functionDeclarations/0/parameters",
     ]);
     let city = "/tools/0/functionDeclarations/0/parameters/properties/city";
-    breaches.extend([
+    violations.extend([
         ("/tools/0/functionDeclarations/0/name", json!("1st"), "letter"),
         (
             "/tools/0/functionDeclarations/0/parameters",
@@ -288,7 +288,7 @@ async fn gemini_refuses() {
         ("/contents/2/parts/0/functionResponse/id", json!("x"), "answers weather 'x'"),
         ("/contents/2/parts/0/functionResponse/response", json!([1]), "Struct"),
     ]);
-    for body in refused(Dialect::Gemini, &breaches).await {
+    for body in error_bodies(FakeDialect::Gemini, &violations).await {
         assert_eq!(
             (&body["error"]["code"], &body["error"]["status"]),
             (&json!(400), &json!("INVALID_ARGUMENT"))
@@ -297,10 +297,10 @@ async fn gemini_refuses() {
 }
 
 #[tokio::test]
-async fn ollama_refuses() {
-    let mut breaches =
+async fn ollama_rejects_invalid_requests() {
+    let mut violations =
         bad_tools(&["/tools/0/function/name", "/tools/1/function/name", "/tools/0/function/parameters"]);
-    breaches.extend([
+    violations.extend([
         ("/model", json!(""), "model is required"),
         ("/messages/0/content", json!([{"type": "text", "text": "Hi"}]), "string"),
         ("/messages/0/images/0", json!("data:image/png;base64,AAAA"), "base64"),
@@ -310,37 +310,39 @@ async fn ollama_refuses() {
         ("/messages/3/tool_name", json!("weather"), "not called"),
         ("/messages/0/role", json!("root"), "invalid role"),
     ]);
-    for body in refused(Dialect::Ollama, &breaches).await {
+    for body in error_bodies(FakeDialect::Ollama, &violations).await {
         assert!(body["error"].is_string(), "{body}");
     }
 }
 
 #[tokio::test]
-async fn who_has_no_key_or_no_such_path_is_turned_away() {
+async fn missing_keys_and_unknown_paths_are_rejected() {
     let server = server().await;
-    for (dialect, status) in [(Dialect::Openai, 401), (Dialect::Anthropic, 401), (Dialect::Gemini, 403)] {
+    for (dialect, status) in
+        [(FakeDialect::Openai, 401), (FakeDialect::Anthropic, 401), (FakeDialect::Gemini, 403)]
+    {
         let anonymous = Client::anonymous(&server.base(dialect)).with("anthropic-version", "2023-06-01");
-        let reply = anonymous.post(path(dialect), &proper(dialect)).await;
+        let reply = anonymous.post(path(dialect), &valid_body(dialect)).await;
         assert_eq!((reply.status, reply.body["error"].is_object()), (status, true), "{dialect:?}");
-        let reply = client(dialect, &server).post("/v1beta/unknown", &proper(dialect)).await;
+        let reply = client(dialect, &server).post("/v1beta/unknown", &valid_body(dialect)).await;
         assert_eq!((reply.status, reply.body["error"].is_object()), (404, true), "{dialect:?}");
     }
     assert!(server.seen().is_empty());
     server.needs_no_key();
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let anonymous = Client::anonymous(&server.base(dialect)).with("anthropic-version", "2023-06-01");
-        assert_eq!(anonymous.post(path(dialect), &proper(dialect)).await.status, 200, "{dialect:?}");
+        assert_eq!(anonymous.post(path(dialect), &valid_body(dialect)).await.status, 200, "{dialect:?}");
     }
-    let unversioned = Client::anonymous(&server.base(Dialect::Anthropic));
-    let reply = unversioned.post(path(Dialect::Anthropic), &proper(Dialect::Anthropic)).await;
+    let unversioned = Client::anonymous(&server.base(FakeDialect::Anthropic));
+    let reply = unversioned.post(path(FakeDialect::Anthropic), &valid_body(FakeDialect::Anthropic)).await;
     assert_eq!((reply.status, reply.body["error"]["type"].as_str()), (400, Some("invalid_request_error")));
 }
 
 #[tokio::test]
-async fn a_model_that_does_not_think_refuses_to_be_told_how() {
+async fn model_without_thinking_rejects_a_thinking_config() {
     let server = server().await;
-    let client = client(Dialect::Gemini, &server);
-    let mut body = proper(Dialect::Gemini);
+    let client = client(FakeDialect::Gemini, &server);
+    let mut body = valid_body(FakeDialect::Gemini);
     body["generationConfig"]["thinkingConfig"] = json!({"includeThoughts": true});
     for (model, status) in [("gemini-3-test", 200), ("gemini-2.5-test", 200), ("gemini-2.0-test", 400)] {
         let reply = client.post(&format!("/v1beta/models/{model}:generateContent"), &body).await;
@@ -349,11 +351,11 @@ async fn a_model_that_does_not_think_refuses_to_be_told_how() {
 }
 
 #[tokio::test]
-async fn ollama_tells_what_a_model_was_made_for() {
+async fn ollama_reports_the_context_length_of_a_model() {
     let server = server().await;
-    let client = client(Dialect::Ollama, &server);
-    let shown = client.post("/api/show", &json!({"model": "m"})).await;
-    assert_eq!(shown.body["model_info"]["test.context_length"], haft_testkit::OLLAMA_CONTEXT);
+    let client = client(FakeDialect::Ollama, &server);
+    let info = client.post("/api/show", &json!({"model": "m"})).await;
+    assert_eq!(info.body["model_info"]["test.context_length"], haft_testkit::OLLAMA_CONTEXT);
     assert_eq!(client.post("/api/show", &json!({})).await.status, 400);
-    assert!(server.seen().is_empty(), "that is no question");
+    assert!(server.seen().is_empty(), "metadata requests are not recorded");
 }

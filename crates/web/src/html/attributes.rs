@@ -1,9 +1,9 @@
-//! The attributes of a cleaned page: few, short and quoted, and no addresses that lead nowhere.
+//! Attributes of a sanitized page: a short allowlist, quoted, without `data:` and `javascript:` URLs.
 
 use super::tokens::Tag;
 
-/// Attributes that tell what an element is for, where it leads or what it shows.
-const KEPT: [&str; 17] = [
+/// Attributes that describe an element's purpose, target or content.
+const ALLOWED: [&str; 17] = [
     "alt",
     "aria-hidden",
     "aria-modal",
@@ -23,14 +23,14 @@ const KEPT: [&str; 17] = [
     "summary",
 ];
 
-/// A longer value is left out with its attribute.
+/// Maximum length of a value. Attributes with longer values are dropped.
 const LONGEST_VALUE: usize = 2_000;
 
-/// Writes the attributes of a tag that are kept, each of them once.
-pub(super) fn push_kept(html: &mut String, tag: &Tag<'_>) {
+/// Writes the allowed attributes of a tag, each once.
+pub(super) fn push_allowed(html: &mut String, tag: &Tag<'_>) {
     let mut written = 0_u32;
     for (name, value) in tag.attributes() {
-        let mut kept = KEPT.iter().enumerate();
+        let mut kept = ALLOWED.iter().enumerate();
         let Some((at, name)) = kept.find(|(_, kept)| kept.eq_ignore_ascii_case(name)) else { continue };
         let bit = 1 << at;
         let leads_nowhere = matches!(*name, "href" | "src" | "data-src") && is_no_address(value);
@@ -46,7 +46,7 @@ pub(super) fn push_kept(html: &mut String, tag: &Tag<'_>) {
     }
 }
 
-/// A URL that holds what it means, and leads nowhere.
+/// Returns true for a URL that contains its own data or a script.
 fn is_no_address(value: &str) -> bool {
     let value = value.trim_start();
     let starts = |with: &str| value.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
@@ -58,18 +58,18 @@ mod tests {
     use super::super::tokens::{Token, Tokens};
     use super::*;
 
-    fn kept(page: &str) -> String {
+    fn allowed(page: &str) -> String {
         let mut html = String::new();
         for token in Tokens::of(page) {
             if let Token::Open(tag) = token {
-                push_kept(&mut html, &tag);
+                push_allowed(&mut html, &tag);
             }
         }
         html
     }
 
     #[test]
-    fn attributes_are_few_and_quoted() {
+    fn only_allowed_attributes_are_written_and_quoted() {
         for (tag, expected) in [
             ("<p class=a CLASS=b onclick='x' ID='c\"d'>", " class=\"a\" id=\"c&quot;d\""),
             ("<img src='data:image/png;base64,AAAA' data-src=a.png alt>", " data-src=\"a.png\" alt=\"\""),
@@ -77,8 +77,8 @@ mod tests {
             ("<img src=a.png alt='JavaScript: the book'>", " src=\"a.png\" alt=\"JavaScript: the book\""),
             ("<a href=\"a>b\" >", " href=\"a>b\""),
         ] {
-            assert_eq!(kept(tag), expected, "{tag}");
+            assert_eq!(allowed(tag), expected, "{tag}");
         }
-        assert_eq!(kept(&format!("<p id={}>", "x".repeat(LONGEST_VALUE + 1))), "");
+        assert_eq!(allowed(&format!("<p id={}>", "x".repeat(LONGEST_VALUE + 1))), "");
     }
 }

@@ -1,49 +1,49 @@
-//! The elements that mean something to a reader, and what each is to a page's structure. All others are as if not there.
+//! The known HTML elements and their structural roles. Other elements are ignored.
 
-/// What an element is to a page's structure.
+/// The structural role of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Has nothing inside and no end tag.
+    /// Has no content and no end tag.
     Void,
-    /// Runs within a line.
+    /// Inline content.
     Inline,
-    /// The same, of those that parsers open again by themselves where they were left open.
+    /// Inline formatting, which parsers reopen automatically if it was left open.
     Formatting,
-    /// A link: formatting of which one cannot be within another.
+    /// A link: formatting that cannot be nested.
     Link,
     Paragraph,
-    /// Ends a paragraph.
+    /// A block, which ends a paragraph.
     Block,
     List,
     Item,
-    /// A block of which one cannot be within another.
+    /// A block that cannot be nested.
     Form,
     Table,
     Caption,
     RowGroup,
     Row,
     Cell,
-    /// A block of links to elsewhere.
+    /// A block of navigation links.
     Navigation,
-    /// Left out with all that is in it.
+    /// Dropped with its content.
     Skipped,
-    /// Text only, whatever it looks like.
+    /// Contains only text.
     Title,
 }
 
 impl Role {
-    /// Whether it runs within a line.
+    /// Returns true for inline elements.
     pub(super) fn is_inline(self) -> bool {
         matches!(self, Self::Inline | Self::Formatting | Self::Link)
     }
 
-    /// Whether only parts of a table may stand right within it.
+    /// Returns true if only table parts are allowed as direct children.
     pub(super) fn holds_only_parts(self) -> bool {
         matches!(self, Self::Table | Self::RowGroup | Self::Row)
     }
 }
 
-/// An element that is known.
+/// A known element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Element {
     pub(super) name: &'static str,
@@ -51,18 +51,18 @@ pub(super) struct Element {
 }
 
 impl Element {
-    /// Whether it stands beside a page's main text.
+    /// Returns true for sections that are not part of the main text.
     pub(super) fn is_beside(self) -> bool {
         matches!(self.name, "aside" | "footer" | "header" | "nav")
     }
 
-    /// Whether a page says by it where its main text is.
+    /// Returns true for elements that mark the main text.
     pub(super) fn is_main(self) -> bool {
         matches!(self.name, "article" | "main")
     }
 }
 
-/// In the order of their names.
+/// Known elements, sorted by name.
 const ELEMENTS: [(&str, Role); 87] = [
     ("a", Role::Link),
     ("abbr", Role::Inline),
@@ -155,8 +155,8 @@ const ELEMENTS: [(&str, Role); 87] = [
 
 const LONGEST_NAME: usize = 10;
 
-/// The element of a name, in any case.
-pub(super) fn known(name: &str) -> Option<Element> {
+/// Looks up an element by name, ignoring case.
+pub(super) fn lookup(name: &str) -> Option<Element> {
     let mut buffer = [0; LONGEST_NAME];
     let lower = buffer.get_mut(..name.len())?;
     lower.copy_from_slice(name.as_bytes());
@@ -174,10 +174,10 @@ mod tests {
     fn every_element_is_found_in_any_case() {
         assert!(ELEMENTS.is_sorted_by(|(one, _), (other, _)| one < other));
         for (name, role) in ELEMENTS {
-            assert_eq!(known(&name.to_uppercase()), Some(Element { name, role }));
+            assert_eq!(lookup(&name.to_uppercase()), Some(Element { name, role }));
         }
         for unknown in ["", "x", "font", "blockquotes", "h7", "é"] {
-            assert_eq!(known(unknown), None, "{unknown}");
+            assert_eq!(lookup(unknown), None, "{unknown}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Character references: numbers, and the names that pages really use. Others stay as they are written.
+//! Character references: numeric ones and commonly used names. Others stay unchanged.
 
 use std::borrow::Cow;
 
-/// No reference is longer.
+/// Maximum length of a reference.
 const LONGEST: usize = 12;
 
-/// In the order of their names: all of Latin-1, and what else stands in texts.
+/// Named references, sorted by name: all of Latin-1, and other common characters.
 const NAMED: [(&str, char); 161] = [
     ("AElig", 'Æ'),
     ("Aacute", 'Á'),
@@ -170,7 +170,7 @@ const NAMED: [(&str, char); 161] = [
     ("zwnj", '\u{200c}'),
 ];
 
-/// The text that is meant. Nothing is decoded twice.
+/// Decodes character references, once.
 pub(super) fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);
@@ -194,12 +194,12 @@ pub(super) fn decode(text: &str) -> Cow<'_, str> {
     Cow::Owned(decoded)
 }
 
-/// The text as it is written between tags and in quotes.
+/// Encodes a text for use between tags and in quotes.
 pub(super) fn encode(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 
-/// The character that is meant by what stands after `&`, and what follows.
+/// Decodes the reference after `&`, and returns the remaining text.
 fn reference(text: &str) -> Option<(char, &str)> {
     let end = text.bytes().take(LONGEST).position(|byte| byte == b';')?;
     let (name, left) = text.split_at(end);
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_decoded_once_and_only_where_they_are_known() {
+    fn supported_references_are_decoded_once() {
         for (written, meant) in [
             ("a &amp; b &lt;c&gt; &quot;d&quot;", "a & b <c> \"d\""),
             ("&amp;lt;", "&lt;"),

@@ -1,23 +1,23 @@
-//! What a page says of itself: its title, its description, its base address, its charset.
+//! Metadata of a page: title, description, base URL, charset.
 
 use encoding_rs::Encoding;
 
 use super::entities::decode;
 use super::tokens::{Tag, Token, Tokens};
 
-/// Longer titles and descriptions are cut, in characters.
+/// Maximum lengths of titles and descriptions, in characters.
 const LONGEST_TITLE: usize = 300;
 const LONGEST_DESCRIPTION: usize = 1_000;
 
-/// A base address longer than this is none.
+/// Maximum length of a base URL.
 const LONGEST_BASE: usize = 2_000;
 
-/// What a page says of itself, decoded; empty where it says nothing.
+/// Decoded metadata of a page; empty fields are absent.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Head {
-    /// What stands in the window's title, often with the name of the site.
+    /// The content of `<title>`, often with the name of the site.
     pub(super) window_title: String,
-    /// What it wants to be called where it is shared.
+    /// The title for sharing (`og:title`).
     pub(super) shared_title: String,
     pub(crate) description: String,
     pub(super) base: String,
@@ -28,7 +28,7 @@ impl Head {
         let mut head = Self::default();
         for token in Tokens::of(page) {
             match token {
-                Token::Title(text) => keep(&mut head.window_title, text, LONGEST_TITLE),
+                Token::Title(text) => store_first(&mut head.window_title, text, LONGEST_TITLE),
                 Token::Open(tag) if tag.name.eq_ignore_ascii_case("meta") => head.meta(&tag),
                 Token::Open(tag) if tag.name.eq_ignore_ascii_case("base") && head.base.is_empty() => {
                     let base = decode(attribute(&tag, "href")).trim().to_owned();
@@ -57,19 +57,19 @@ impl Head {
         }
         let is_one_of = |names: [&str; 3]| names.iter().any(|known| known.eq_ignore_ascii_case(name.trim()));
         if is_one_of(["og:title", "twitter:title", "dc.title"]) {
-            keep(&mut self.shared_title, content, LONGEST_TITLE);
+            store_first(&mut self.shared_title, content, LONGEST_TITLE);
         } else if is_one_of(["description", "og:description", "twitter:description"]) {
-            keep(&mut self.description, content, LONGEST_DESCRIPTION);
+            store_first(&mut self.description, content, LONGEST_DESCRIPTION);
         }
     }
 }
 
-/// Keeps the first text that is one, its white space made one space each.
-fn keep(place: &mut String, written: &str, longest: usize) {
+/// Stores the first non-empty text, with white space collapsed.
+fn store_first(place: &mut String, written: &str, longest: usize) {
     if !place.is_empty() {
         return;
     }
-    // Of a text without end only the beginning is looked at.
+    // The text may be huge, so only its beginning is processed.
     let start = written.get(..written.floor_char_boundary(longest * 16)).unwrap_or_default();
     let words: Vec<&str> = start.split_whitespace().collect();
     *place = decode(&words.join(" ")).chars().take(longest).collect();
@@ -80,7 +80,7 @@ fn attribute<'a>(tag: &Tag<'a>, wanted: &str) -> &'a str {
     found.next().map(|(_, value)| value).unwrap_or_default()
 }
 
-/// The charset that the beginning of a page names, where it names one that is known.
+/// The charset declared at the beginning of a page, if it is supported.
 pub(crate) fn charset(beginning: &[u8]) -> Option<&'static Encoding> {
     let beginning = String::from_utf8_lossy(beginning);
     let named = Tokens::of(&beginning).find_map(|token| match token {
@@ -98,7 +98,7 @@ pub(crate) fn charset(beginning: &[u8]) -> Option<&'static Encoding> {
         }
         Token::Open(_) | Token::Close(_) | Token::Text(_) | Token::Title(_) => None,
     })?;
-    // Whoever could read this far is not reading UTF-16.
+    // A declaration that is readable as ASCII cannot be in UTF-16.
     let is_wide = named == encoding_rs::UTF_16LE || named == encoding_rs::UTF_16BE;
     Some(if is_wide { encoding_rs::UTF_8 } else { named })
 }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_of_each_is_kept() {
+    fn the_first_value_of_each_field_wins() {
         let page = "<title> A\n page </title><svg><title>icon</title></svg><title>other</title>
             <META NAME=description CONTENT='It&#39;s  short'><meta property='og:description' content=longer>
             <meta content='A &amp; B' property=og:title><base href='/docs/'><base href=/other/>";
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_names_its_charset() {
+    fn the_charset_is_read_from_the_page() {
         for (page, name) in [
             ("<meta charset=gbk>", Some("GBK")),
             ("<!-- <meta charset=big5> --><META CharSet=\"GB2312\">", Some("GBK")),

@@ -1,37 +1,37 @@
-//! Where the sections beside a page's main text end: navigation, headers, footers, asides.
+//! Finds the ends of sections beside the main text: navigation, headers, footers, asides.
 //!
-//! Pages forget end tags. A menu without one would reach as far as the next end of a menu, which is
-//! often in the footer, and take the article with it.
+//! Pages omit end tags. An unclosed menu would extend to the next closing tag, often in the footer, and hide
+//! the article.
 
 use std::collections::HashMap;
 
-use super::elements::{Element, Role, known};
+use super::elements::{Element, Role, lookup};
 use super::tokens::{Token, Tokens};
 
-/// No honest page is deeper. Of one that is, the rest is taken to have no ends.
+/// Maximum depth of a page. Beyond it, sections count as unclosed.
 const DEEPEST: usize = 10_000;
 
-/// Where a section ends.
+/// The end of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// At its own end tag.
+    /// Its own end tag.
     Tag,
-    /// It has none: where main text begins, or where what it is in ends.
+    /// No end tag: the section ends before main text, or with its parent.
     Around,
-    /// Nothing ends it before the page does.
+    /// The end of the page.
     Page,
 }
 
-/// The ends of all sections of a page, in the order in which they begin.
+/// The ends of all sections of a page, in the order of their start tags.
 pub(super) fn ends(page: &str) -> Vec<End> {
     let mut ends = Vec::new();
     let mut open = Open::default();
-    // So many sections had begun when main text last did.
+    // Number of sections that started before the last main text.
     let mut before_main = 0;
     for token in Tokens::of(page) {
         match token {
             Token::Open(tag) => {
-                let Some(element) = known(tag.name).filter(|element| needs_end(element.role)) else {
+                let Some(element) = lookup(tag.name).filter(|element| needs_end(element.role)) else {
                     continue;
                 };
                 if open.elements.len() >= DEEPEST {
@@ -47,7 +47,7 @@ pub(super) fn ends(page: &str) -> Vec<End> {
                 open.push(element, section);
             }
             Token::Close(name) => {
-                if let Some(element) = known(name) {
+                if let Some(element) = lookup(name) {
                     open.close(element, &mut ends);
                 }
             }
@@ -62,17 +62,17 @@ pub(super) fn ends(page: &str) -> Vec<End> {
     ends
 }
 
-/// Whether pages end it by a tag. Items, cells and paragraphs mostly go without.
+/// Returns true if pages usually close such elements. Items, cells and paragraphs often have no end tag.
 fn needs_end(role: Role) -> bool {
     matches!(role, Role::Block | Role::List | Role::Form | Role::Table | Role::Navigation)
 }
 
-/// What is open at one place of a page.
+/// The open elements at one position of a page.
 #[derive(Default)]
 struct Open {
-    /// Names, and which of the sections each one is.
+    /// Names of the elements, with the index of the section, if it is one.
     elements: Vec<(&'static str, Option<usize>)>,
-    /// How many there are of a name, so that an end tag of nothing costs nothing.
+    /// Number of open elements by name, so that a stray end tag costs nothing.
     counts: HashMap<&'static str, usize>,
 }
 
@@ -82,7 +82,7 @@ impl Open {
         *self.counts.entry(element.name).or_default() += 1;
     }
 
-    /// Ends the innermost element of a name, and with it all that is in it.
+    /// Closes the innermost element with a name, and everything inside it.
     fn close(&mut self, element: Element, ends: &mut [End]) {
         if self.counts.get(element.name).is_none_or(|count| *count == 0) {
             return;
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_section_ends_by_its_own_tag_or_by_what_is_around_it() {
+    fn a_section_ends_at_its_own_tag_or_with_its_parent() {
         use End::{Around, Page, Tag};
         let cases: &[(&str, &[End])] = &[
             ("<p>a", &[]),

@@ -1,11 +1,11 @@
-//! The text of a page, without a tree: tags out, blocks on lines of their own. For pages that are too much
-//! for a parser, and for pieces of text with a few tags in them.
+//! Extracts the text of a page without building a tree: removes tags and puts blocks on separate lines. Used
+//! for pages that exceed the parser's limits, and for texts with a few tags.
 
-use super::elements::{Role, known};
+use super::elements::{Role, lookup};
 use super::entities::decode;
 use super::tokens::{Token, Tokens};
 
-/// What stands between two words.
+/// The gap between two words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Gap {
     Nothing,
@@ -14,7 +14,7 @@ enum Gap {
     Paragraph,
 }
 
-/// The text of a page or of a piece of one.
+/// Extracts the text of a page or fragment.
 pub(crate) fn plain(page: &str) -> String {
     let mut text = Text { written: String::new(), gap: Gap::Nothing, preformatted: 0 };
     for token in Tokens::of(page) {
@@ -22,14 +22,14 @@ pub(crate) fn plain(page: &str) -> String {
             Token::Text(words) => text.push(&decode(words)),
             Token::Title(_) => {}
             Token::Open(tag) => {
-                let Some(element) = known(tag.name) else { continue };
+                let Some(element) = lookup(tag.name) else { continue };
                 text.gap = text.gap.max(gap(element.role, element.name));
                 if element.name == "pre" {
                     text.preformatted += 1;
                 }
             }
             Token::Close(name) => {
-                let Some(element) = known(name) else { continue };
+                let Some(element) = lookup(name) else { continue };
                 text.gap = text.gap.max(gap(element.role, element.name));
                 if element.name == "pre" {
                     text.preformatted = text.preformatted.saturating_sub(1);
@@ -40,7 +40,7 @@ pub(crate) fn plain(page: &str) -> String {
     text.written
 }
 
-/// What an element's tags put between what is before and after them.
+/// The gap that an element's tags create.
 fn gap(role: Role, name: &str) -> Gap {
     match role {
         Role::Void if matches!(name, "br" | "hr") => Gap::Line,
@@ -57,7 +57,7 @@ fn gap(role: Role, name: &str) -> Gap {
 
 struct Text {
     written: String,
-    /// Before the next word.
+    /// The gap before the next word.
     gap: Gap,
     preformatted: usize,
 }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_stand_apart_and_words_do_not() {
+    fn blocks_are_separated_and_inline_elements_are_not() {
         for (page, text) in [
             ("", ""),
             ("  a  <b>b</b>c\n d ", "a bc d"),

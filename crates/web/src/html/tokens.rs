@@ -1,13 +1,13 @@
-//! HTML as a stream of tags and text, read in one pass. No tree and no decoded entities: those are made elsewhere.
+//! Tokenizes HTML into tags and text in one pass, without building a tree or decoding entities.
 
-use super::elements::{Role, known};
+use super::elements::{Role, lookup};
 
-/// A piece of a page.
+/// A token of a page.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Token<'a> {
-    /// As it is written. A `<` that begins no tag stands alone.
+    /// Unmodified text. A `<` that starts no tag is a separate token.
     Text(&'a str),
-    /// All of a title.
+    /// The content of a title.
     Title(&'a str),
     Open(Tag<'a>),
     Close(&'a str),
@@ -21,16 +21,16 @@ pub(super) struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    /// Names and values as they are written.
+    /// Names and unmodified values.
     pub(super) fn attributes(&self) -> Attributes<'a> {
         Attributes(self.attributes)
     }
 }
 
-/// The pieces of a page but for what no reader sees: comments, scripts, styles, drawings.
+/// The tokens of a page, without invisible content: comments, scripts, styles, drawings.
 pub(super) struct Tokens<'a> {
     rest: &'a str,
-    /// Names of which no end tag follows. To look for one again would cost the whole page each time.
+    /// Names without a further end tag. Searching again would scan the rest of the page each time.
     endless: Vec<&'static str>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Tokens<'a> {
         Self { rest: page, endless: Vec::new() }
     }
 
-    /// All up to the end tag of an element, which is passed over; nothing where there is none.
+    /// Returns the text before an element's end tag and skips the tag. Returns `None` if there is no end tag.
     fn until_end_of(&mut self, name: &'static str) -> Option<&'a str> {
         if self.endless.contains(&name) {
             return None;
@@ -60,7 +60,7 @@ impl<'a> Tokens<'a> {
         Some(inside)
     }
 
-    /// The tag that begins here, after its `<`.
+    /// Parses a start tag after its `<`.
     fn open(&mut self, after: &'a str) -> Option<Token<'a>> {
         let is_end = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>');
         let end = after.bytes().position(is_end)?;
@@ -68,7 +68,7 @@ impl<'a> Tokens<'a> {
         let (attributes, after) = inside.split_at(end_of_attributes(inside.as_bytes())?);
         self.rest = after.strip_prefix('>').unwrap_or(after);
         let tag = Tag { name, attributes };
-        let Some(element) = known(name) else { return Some(Token::Open(tag)) };
+        let Some(element) = lookup(name) else { return Some(Token::Open(tag)) };
         let is_empty = attributes.ends_with('/');
         match element.role {
             Role::Title if !is_empty => self.until_end_of(element.name).map(Token::Title),
@@ -111,7 +111,7 @@ impl<'a> Iterator for Tokens<'a> {
             let mut next = after.bytes();
             match (next.next(), next.next()) {
                 (Some(first), _) if first.is_ascii_alphabetic() => {
-                    // A tag that nothing ends swallows the rest, as in browsers.
+                    // An unterminated tag hides the rest, as in browsers.
                     self.rest = "";
                     if let Some(token) = self.open(after) {
                         return Some(token);
@@ -124,7 +124,7 @@ impl<'a> Iterator for Tokens<'a> {
                     return Some(Token::Close(name.unwrap_or_default()));
                 }
                 (Some(b'!'), _) if after.starts_with("!--") => {
-                    // `<!-->` is a whole comment.
+                    // `<!-->` is a complete comment.
                     let inside = after.get(1..).unwrap_or_default();
                     self.rest = inside.split_once("-->").map_or("", |(_, rest)| rest);
                 }
@@ -141,26 +141,26 @@ impl<'a> Iterator for Tokens<'a> {
     }
 }
 
-/// Where a tag ends: at the first `>` that is not within a quoted value.
+/// The end of a tag: the first `>` outside of quoted values.
 fn end_of_attributes(bytes: &[u8]) -> Option<usize> {
-    enum Place {
+    enum State {
         Name,
         BeforeValue,
         Bare,
         Quoted(u8),
     }
-    let mut place = Place::Name;
+    let mut state = State::Name;
     for (at, byte) in bytes.iter().copied().enumerate() {
-        place = match (place, byte) {
-            (Place::Quoted(quote), byte) if byte == quote => Place::Name,
-            (Place::Quoted(quote), _) => Place::Quoted(quote),
+        state = match (state, byte) {
+            (State::Quoted(quote), byte) if byte == quote => State::Name,
+            (State::Quoted(quote), _) => State::Quoted(quote),
             (_, b'>') => return Some(at),
-            (Place::Name, b'=') => Place::BeforeValue,
-            (Place::Name, _) => Place::Name,
-            (Place::BeforeValue, quote @ (b'"' | b'\'')) => Place::Quoted(quote),
-            (Place::BeforeValue, byte) if byte.is_ascii_whitespace() => Place::BeforeValue,
-            (Place::Bare, byte) if byte.is_ascii_whitespace() => Place::Name,
-            (Place::BeforeValue | Place::Bare, _) => Place::Bare,
+            (State::Name, b'=') => State::BeforeValue,
+            (State::Name, _) => State::Name,
+            (State::BeforeValue, quote @ (b'"' | b'\'')) => State::Quoted(quote),
+            (State::BeforeValue, byte) if byte.is_ascii_whitespace() => State::BeforeValue,
+            (State::Bare, byte) if byte.is_ascii_whitespace() => State::Name,
+            (State::BeforeValue | State::Bare, _) => State::Bare,
         };
     }
     None
@@ -203,7 +203,7 @@ impl<'a> Iterator for Attributes<'a> {
 mod tests {
     use super::*;
 
-    fn shown(page: &str) -> Vec<String> {
+    fn rendered(page: &str) -> Vec<String> {
         let tokens = Tokens::of(page).map(|token| match token {
             Token::Text(text) => format!("={text}"),
             Token::Title(text) => format!("title={text}"),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_and_text_are_told_apart() {
+    fn tags_and_text_are_distinguished() {
         let cases: &[(&str, &[&str])] = &[
             ("", &[]),
             ("a", &["=a"]),
@@ -242,7 +242,7 @@ mod tests {
             ("<中文>a<h1中>b", &["=<", "=中文>a", "<h1中", "=b"]),
         ];
         for (page, expected) in cases {
-            assert_eq!(&shown(page), expected, "{page}");
+            assert_eq!(&rendered(page), expected, "{page}");
         }
     }
 }

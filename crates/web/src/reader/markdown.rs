@@ -1,12 +1,12 @@
-//! Markdown as people write it: without the backslashes that a careful writer puts before every sign.
+//! Simplifies generated Markdown: removes backslashes that are not needed.
 //!
-//! Each of them costs a model a token and hides the words that it looks for. And addresses stand as
-//! they are, since a model takes them as it sees them: `?a=1&amp;b=2` would lead elsewhere.
+//! Each backslash costs a model a token and breaks up words. Addresses are decoded, because a model uses them
+//! literally: `?a=1&amp;b=2` would be a different URL.
 
-/// Where a line's beginning ends at the latest; signs mean something there.
+/// Maximum length of a line's beginning, in which some characters are special.
 const BEGINNING: usize = 16;
 
-/// The same Markdown with only the backslashes that are needed. Code stays as it is.
+/// Removes unnecessary backslashes. Code stays unchanged.
 pub(super) fn tidy(markdown: &str) -> String {
     let mut tidy = String::with_capacity(markdown.len());
     let mut is_code = false;
@@ -22,7 +22,7 @@ pub(super) fn tidy(markdown: &str) -> String {
     tidy
 }
 
-/// The mark of an item with nothing behind it, or marks of lists within lists.
+/// Returns true for a list marker without content, or several nested ones.
 fn is_empty_item(line: &str) -> bool {
     let marks = line.trim();
     let is_rule = !marks.contains(' ') && marks.len() > 1;
@@ -57,7 +57,7 @@ fn push_line(tidy: &mut String, line: &str) {
     }
 }
 
-/// Where the address of a link ends: at what ends the link, or at the space before a title.
+/// The end of a link's address: the closing bracket, or the space before a title.
 fn end_of_address(text: &str) -> usize {
     if let Some(inside) = text.strip_prefix('<') {
         return inside.find('>').map_or(text.len(), |end| end + 1);
@@ -75,7 +75,7 @@ fn end_of_address(text: &str) -> usize {
     text.len()
 }
 
-/// Whether a sign would mean something without its backslash, after what stands in its line before it.
+/// Returns true if a character needs its backslash after this beginning of the line.
 fn is_needed(before: &str, escaped: char, next: Option<char>) -> bool {
     let beginning = (before.len() < BEGINNING).then(|| before.trim_start_matches(['>', ' ']));
     let is_letter = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_backslashes_that_are_needed_stay() {
+    fn unnecessary_backslashes_are_removed() {
         for (careful, plain) in [
             (r"It works\. Really \(yes\)\!", "It works. Really (yes)!"),
             (r"1\. not a list, version 1\.5", r"1\. not a list, version 1.5"),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_stand_as_they_are() {
+    fn addresses_are_literal() {
         for (careful, plain) in [
             ("[a &amp; b](/?a=1&amp;b=2) &amp; c\\.", "[a &amp; b](/?a=1&b=2) &amp; c."),
             ("![a](/(x)?b&amp;c \"d &amp; e\") &amp;", "![a](/(x)?b&c \"d &amp; e\") &amp;"),

@@ -1,4 +1,4 @@
-//! What an answer or a file holds: HTML or text, in which charset. All else is refused.
+//! Decodes a response or file as HTML or text. Other content types are rejected.
 
 use encoding_rs::{Encoding, UTF_8};
 use haft_core::artifact::UNKNOWN_TYPE;
@@ -7,25 +7,25 @@ use haft_core::{CallError, ErrorKind, Message};
 use super::UNSUPPORTED;
 use crate::html;
 
-/// A charset is looked for in so much of a page, as in browsers.
+/// Number of bytes that are searched for a charset, as in browsers.
 const BEGINNING: usize = 1024;
 
-/// So much of a content type is shown, in characters.
-const LONGEST_SHOWN: usize = 100;
+/// Maximum length of a content type in messages, in characters.
+const LONGEST_CONTENT_TYPE: usize = 100;
 
-/// A page, decoded.
+/// A decoded page.
 #[derive(Debug, PartialEq)]
 pub(super) enum Document {
     Html(String),
     Text(String),
 }
 
-/// Decodes a body as its header says, or as it looks where that says nothing.
+/// Decodes a body by its content type, or by its contents if there is none.
 pub(super) fn document(header: &str, body: &[u8]) -> Result<Document, CallError> {
     decoded(header, body).ok_or_else(|| {
-        // Only what is no text at all is refused without a header.
+        // Without a content type, only binary data is rejected.
         let shown = if header.is_empty() { UNKNOWN_TYPE } else { header };
-        let shown: String = shown.chars().take(LONGEST_SHOWN).collect();
+        let shown: String = shown.chars().take(LONGEST_CONTENT_TYPE).collect();
         CallError::new(ErrorKind::Execution, Message::new(&UNSUPPORTED).with("contentType", shown))
     })
 }
@@ -41,7 +41,7 @@ fn decoded(header: &str, body: &[u8]) -> Option<Document> {
     };
     if is_html {
         let named = || html::charset(body.get(..BEGINNING).unwrap_or(body));
-        // A byte order mark wins over both.
+        // A byte order mark takes precedence over both.
         let (page, ..) = charset.or_else(named).unwrap_or(UTF_8).decode(body);
         return Some(Document::Html(without_nul(page.into_owned())));
     }
@@ -49,12 +49,12 @@ fn decoded(header: &str, body: &[u8]) -> Option<Document> {
     Some(Document::Text(without_nul(text.into_owned())))
 }
 
-/// NUL is no character of any text, and databases refuse it.
+/// Removes NUL characters, which databases reject.
 fn without_nul(text: String) -> String {
     if text.contains('\0') { text.replace('\0', "") } else { text }
 }
 
-/// Whether a body without a content type is HTML; nothing where it is not even text.
+/// Returns true if a body without a content type is HTML. Returns `None` if it is binary.
 fn looks_like_html(body: &[u8]) -> Option<bool> {
     let beginning = body.get(..BEGINNING).unwrap_or(body);
     let (text, ..) = UTF_8.decode(beginning);
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_decides_and_the_body_where_it_says_nothing() {
+    fn the_content_type_decides_unless_it_is_missing() {
         let html = |text: &str| Some(Document::Html(text.to_owned()));
         let text = |text: &str| Some(Document::Text(text.to_owned()));
         let gbk: &[u8] = b"<meta charset=gbk>\xd6\xd0";

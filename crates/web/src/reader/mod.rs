@@ -1,6 +1,6 @@
-//! `url_reader`: fetches a web page, or a file that is kept here, and gives its article as Markdown.
+//! `url_reader`: fetches a web page or reads a stored file, and returns its article as Markdown.
 //!
-//! What a page holds is read in the files beside.
+//! The submodules decode and convert pages.
 
 mod markdown;
 mod media;
@@ -14,7 +14,7 @@ use haft_core::{
     Arguments, BoxFuture, BreakerKey, CallContext, CallError, ErrorKind, KindName, Locale, Message, ToolName,
     ToolOutput, ToolSpec, Violation,
 };
-use haft_egress::{Answer, Egress, Hosts, Limits, Policy, Request, ToolPolicy};
+use haft_egress::{Egress, EgressResponse, Hosts, Limits, Request, RequestPolicy, ToolPolicy};
 use http::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE};
 use http::{HeaderValue, Method};
 use serde_json::{Value, json};
@@ -39,10 +39,10 @@ haft_core::templates! {
         "不是有效的 URL: 必须以 http:// 或 https:// 开头";
 }
 
-/// The most that is read of a page, decoded.
+/// Maximum size of a page, decoded.
 const MOST_BYTES: usize = 5 << 20;
 
-/// Characters of content where the call does not say how many.
+/// Default length of the content, in characters.
 const DEFAULT_LENGTH: usize = 5_000;
 
 const PAGES: HeaderValue =
@@ -52,13 +52,13 @@ const CHINESE: HeaderValue = HeaderValue::from_static("zh-CN, zh;q=0.9, en;q=0.8
 
 pub(crate) struct UrlReader {
     egress: Egress,
-    /// Every host. Addresses and ports are judged all the same.
+    /// All hosts. The guard still checks addresses and ports.
     hosts: Hosts,
 }
 
 impl UrlReader {
     pub(crate) fn new(egress: Egress) -> Self {
-        // Should `*` ever mean nothing, a page's own host is left.
+        // If `*` cannot be parsed, only the page's own host remains allowed.
         Self { egress, hosts: Hosts::parse(["*"]).unwrap_or_default() }
     }
 
@@ -74,7 +74,7 @@ impl UrlReader {
                     return Err(error);
                 }
                 let shown = if answer.was_redirected { answer.url().to_string() } else { written.to_owned() };
-                (shown, Found::of_answer(&answer))
+                (shown, Found::of_response(&answer))
             }
         };
         let Page { title, description, content } = read_page(found, context).await?;
@@ -90,7 +90,7 @@ impl UrlReader {
         }))
     }
 
-    async fn fetch(&self, url: &Url, context: &CallContext) -> Result<Answer, CallError> {
+    async fn fetch(&self, url: &Url, context: &CallContext) -> Result<EgressResponse, CallError> {
         let mut request = Request::new(Method::GET, url)?;
         request.headers.insert(ACCEPT, PAGES);
         let language = match context.locale() {
@@ -98,29 +98,30 @@ impl UrlReader {
             Locale::Zh => CHINESE,
         };
         request.headers.insert(ACCEPT_LANGUAGE, language);
-        // The port in a tool's own URL is allowed because its author wrote it. This one a model wrote.
+        // A port in a tool's own URL is allowed because its author wrote it. Here a model wrote it, so it is
+        // not.
         let mut portless = url.clone();
         let _ = portless.set_port(None);
         let policy = ToolPolicy::new(&portless, self.hosts.clone());
-        // The engine ends every attempt in its time.
+        // The engine enforces the deadline of an attempt.
         let limits = Limits { deadline: None, bytes: MOST_BYTES };
-        self.egress.send(Policy::Tool(context.space(), &policy), request, limits).await
+        self.egress.send(RequestPolicy::Tool(context.space(), &policy), request, limits).await
     }
 }
 
-/// What is to be read, wherever it comes from.
+/// The content to convert, from any source.
 struct Found {
-    /// Empty where nobody said it.
+    /// Empty if unknown.
     content_type: String,
     body: Bytes,
-    /// What its links are relative to; a file stands nowhere.
+    /// The base of relative links. `None` for a file.
     url: Option<Url>,
-    /// What it is called where it does not say so itself.
+    /// The title, if the content has none.
     name: String,
 }
 
 impl Found {
-    fn of_answer(answer: &Answer) -> Self {
+    fn of_response(answer: &EgressResponse) -> Self {
         let url = answer.url();
         let header = answer.headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
         let content_type = header.as_deref().unwrap_or_default().trim().to_owned();
@@ -128,14 +129,14 @@ impl Found {
     }
 
     fn of_file(file: ArtifactBytes) -> Self {
-        // Of a file whose type nobody knows its bytes tell more.
+        // If the type of a file is unknown, its bytes are examined instead.
         let is_known = file.media_type != artifact::UNKNOWN_TYPE;
         let content_type = if is_known { file.media_type } else { String::new() };
         Self { content_type, body: file.bytes, url: None, name: file.name }
     }
 }
 
-/// An address as browsers take one: spaces and letters of every language may stand in it.
+/// Parses a URL like a browser: spaces and non-ASCII letters are allowed.
 fn parse(written: &str) -> Result<Url, CallError> {
     Url::parse(written).map_err(|error| {
         let message = if error == ParseError::RelativeUrlWithoutBase {
@@ -147,9 +148,9 @@ fn parse(written: &str) -> Result<Url, CallError> {
     })
 }
 
-/// Reads a page on a thread of its own, so that others need not wait for it.
+/// Converts a page on a blocking thread, so that other tasks are not delayed.
 async fn read_page(found: Found, context: &CallContext) -> Result<Page, CallError> {
-    // The call keeps its place for as long as anyone works on it.
+    // The context holds the call's slot until the blocking work ends, even if the caller is cancelled.
     let context = context.clone();
     let work = tokio::task::spawn_blocking(move || {
         let Found { content_type, body, url, name } = found;
@@ -171,7 +172,7 @@ impl Builtin for UrlReader {
     fn spec(&self) -> ToolSpec {
         let about = "Reads a web page and returns its title, description and main text as Markdown, without \
                      navigation and advertising. Use it when you have the URL of an article, a documentation page \
-                     or a text file and need what it says. It does not run scripts, log in, or read PDF files, \
+                     or a text file and need its content. It does not run scripts, log in, or read PDF files, \
                      images or JSON.";
         let mut spec = ToolSpec::new(ToolName::constant("url_reader"), about, KindName::from("builtin"));
         spec.description_zh = Some(
@@ -182,17 +183,17 @@ impl Builtin for UrlReader {
             Some(Title::Localized { en: "Web page reader".to_owned(), zh: "网页读取".to_owned() });
         spec.icon = Some("link".to_owned());
         spec.category = Some("data".to_owned());
-        // No format: `uri` would refuse addresses that every browser takes.
+        // No `format`: `uri` would reject addresses that browsers accept.
         spec.input_schema = Some(json!({
             "type": "object",
             "properties": {
                 "url": {
                     "type": "string",
-                    "description": "The address of the page, with http:// or https://; or artifact://ID for a file that is kept here",
+                    "description": "The address of the page, with http:// or https://; or artifact://ID for a stored file",
                 },
                 "maxLength": {
                     "type": "integer", "minimum": 100, "maximum": 50_000, "default": DEFAULT_LENGTH,
-                    "description": "The most characters of content to return; the rest is cut off.",
+                    "description": "Maximum number of characters of content; the rest is truncated.",
                 },
             },
             "required": ["url"],
@@ -201,11 +202,11 @@ impl Builtin for UrlReader {
         spec.output_schema = Some(json!({
             "type": "object",
             "properties": {
-                "url": {"type": "string", "description": "Where the page was found, after redirects."},
+                "url": {"type": "string", "description": "The URL of the page, after redirects."},
                 "title": {"type": "string"},
-                "description": {"type": "string", "description": "What the page says of itself, or how it begins."},
+                "description": {"type": "string", "description": "The page's own description, or the beginning of its text."},
                 "content": {"type": "string", "description": "The main text, as Markdown."},
-                "contentLength": {"type": "integer", "description": "The characters of the content before it was cut."},
+                "contentLength": {"type": "integer", "description": "Number of characters of the content before truncation."},
                 "truncated": {"type": "boolean"},
             },
             "required": ["url", "title", "description", "content", "contentLength", "truncated"],
@@ -220,9 +221,9 @@ impl Builtin for UrlReader {
 
     fn reads_own_files(&self, arguments: &Arguments) -> bool {
         let url = arguments.get("url").and_then(Value::as_str).unwrap_or_default().trim();
-        // Read like an address of ours is: more than one text stands for the same.
-        let is_kept_here = |url: Url| url.path().contains(artifact::PATH);
-        ArtifactRef::parse(url).is_some() || Url::parse(url).is_ok_and(is_kept_here)
+        // Parsed like the server's own addresses, since several spellings are equivalent.
+        let is_stored_file = |url: Url| url.path().contains(artifact::PATH);
+        ArtifactRef::parse(url).is_some() || Url::parse(url).is_ok_and(is_stored_file)
     }
 
     fn run<'a>(

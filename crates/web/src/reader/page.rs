@@ -1,4 +1,4 @@
-//! What a reader sees of a page: its article as Markdown, or all its text where there is none.
+//! The readable content of a page: its article as Markdown, or all text if there is none.
 
 use std::panic::catch_unwind;
 
@@ -9,10 +9,10 @@ use url::Url;
 use super::markdown::tidy;
 use crate::html::{self, Head, MOST_ELEMENTS};
 
-/// A longer description is cut, in characters: it may be a whole paragraph.
+/// Maximum length of a description, in characters.
 const LONGEST_DESCRIPTION: usize = 1_000;
 
-/// A page, read.
+/// A converted page.
 #[derive(Debug, PartialEq)]
 pub(super) struct Page {
     pub(super) title: String,
@@ -21,15 +21,15 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// A text is its own content, and is called as its file is.
+    /// A text file: its content unchanged, titled by the file name.
     pub(super) fn of_text(text: String, title: String) -> Self {
         Self { title, description: String::new(), content: text }
     }
 
-    /// It takes a while: keep it off async threads.
+    /// Converts HTML. CPU-intensive: must not run on async threads.
     pub(super) fn of_html(page: &str, url: Option<&Url>) -> Self {
         let head = Head::read(page);
-        if let Some(cleaned) = html::clean(page, &head)
+        if let Some(cleaned) = html::sanitize(page, &head)
             && let Some(article) = article(&cleaned, url)
         {
             let is_described = !head.description.is_empty();
@@ -39,7 +39,7 @@ impl Page {
     }
 }
 
-/// What the file at an address is called; the host where there is none.
+/// The file name in a URL, or the host.
 pub(super) fn file_name(url: &Url) -> String {
     let file = url.path_segments().and_then(|parts| parts.rev().find(|part| !part.is_empty()));
     match file {
@@ -48,14 +48,14 @@ pub(super) fn file_name(url: &Url) -> String {
     }
 }
 
-/// The article of a page; nothing where none is found.
+/// The article of a page. Returns `None` if none is found.
 fn article(cleaned: &str, url: Option<&Url>) -> Option<Page> {
     let config = Config {
         text_mode: TextMode::Markdown,
-        // Parsers make a few elements more than a page writes.
+        // Parsers create some elements that the page does not contain.
         max_elements_to_parse: 2 * MOST_ELEMENTS,
         disable_json_ld: true,
-        // They name the languages of code.
+        // Classes name the languages of code blocks.
         keep_classes: true,
         ..Config::default()
     };
@@ -66,7 +66,7 @@ fn article(cleaned: &str, url: Option<&Url>) -> Option<Page> {
         let description = article.excerpt.unwrap_or_default().chars().take(LONGEST_DESCRIPTION).collect();
         (!content.is_empty()).then_some(Page { title: article.title, description, content })
     };
-    // The library is made for honest pages. One that it stumbles over is read without it.
+    // The library may panic on malformed pages, which are then converted without it.
     catch_unwind(find).ok().flatten()
 }
 
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_called_as_its_file_is() {
+    fn a_text_is_titled_by_its_file_name() {
         for (url, title) in [
             ("https://example.com/a/b.txt", "b.txt"),
             ("https://example.com/a/%E4%B8%AD.txt?q=1#c", "中.txt"),

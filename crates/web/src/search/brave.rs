@@ -1,4 +1,4 @@
-//! Brave Search: one GET with the key in a header of its own.
+//! Brave Search: one GET request with the key in a separate header.
 
 use haft_core::{CallError, Template};
 use haft_egress::Request;
@@ -13,7 +13,7 @@ use crate::html::plain;
 
 const TOKEN: HeaderName = HeaderName::from_static("x-subscription-token");
 
-/// Search by Brave.
+/// The provider Brave Search.
 #[derive(Debug, Clone)]
 pub struct Brave {
     pub key: SecretString,
@@ -21,7 +21,7 @@ pub struct Brave {
 }
 
 impl Brave {
-    /// Where it is when nobody says otherwise.
+    /// The default base URL.
     pub const BASE: &'static str = "https://api.search.brave.com";
 }
 
@@ -48,11 +48,11 @@ impl Provider for Brave {
 
     fn results(&self, answer: &Value) -> Option<Vec<Found>> {
         let Some(web) = answer.get("web") else {
-            // It leaves out the whole part when it found nothing.
+            // Brave omits `web` if there are no results.
             return (answer.get("type")?.as_str()? == "search").then(Vec::new);
         };
         let found = Found::list(web.get("results")?, "description")?;
-        // It marks the words of the query with tags.
+        // Brave marks the words of the query with tags.
         let unmarked = |found: Found| Found {
             title: plain(&found.title),
             content: plain(&found.content),

@@ -1,7 +1,7 @@
-//! `web_search`: asks a search provider, and gives what it found in one form whoever it was.
+//! `web_search`: queries a search provider, and returns its results in a common form.
 //!
-//! Each provider is a file: how it is asked and how its answer is read. Keys
-//! are the operator's, and leave this crate in a request's header only.
+//! Each provider has a module for its requests and responses. Keys are configured by the operator, and are
+//! sent only in request headers.
 
 mod brave;
 mod provider;
@@ -15,7 +15,7 @@ use haft_core::{
     Arguments, BoxFuture, BreakerKey, CallContext, CallError, ErrorKind, KindName, Message, ToolName,
     ToolOutput, ToolSpec,
 };
-use haft_egress::{Answer, Egress, Limits, Policy};
+use haft_egress::{Egress, EgressResponse, Limits, RequestPolicy};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ use self::provider::{Found, Provider};
 use crate::status;
 
 haft_core::templates! {
-    // Clients match on what is said here, so it is the same in every language.
+    // Clients match on these texts, so they are not translated.
     NO_TAVILY = "webSearch.noTavily",
         "Tavily API key not configured. Please add TAVILY_API_KEY to your environment variables.",
         "Tavily API key not configured. Please add TAVILY_API_KEY to your environment variables.";
@@ -47,28 +47,28 @@ haft_core::templates! {
         "Brave API error: {status}",
         "Brave API error: {status}";
     NOT_RESULTS = "webSearch.notResults",
-        "{provider} answered something that is not a list of results",
+        "The response of {provider} is not a list of results",
         "{provider} 返回的内容不是结果列表";
     BAD_KEY = "webSearch.badKey",
-        "The key of {provider} holds characters that cannot be sent; check {variable}",
+        "The key of {provider} contains characters that cannot be sent; check {variable}",
         "{provider} 的密钥包含无法发送的字符；请检查 {variable}";
 }
 
-/// The most that is read of an answer, decoded.
+/// Maximum size of a response, decoded.
 const MOST_BYTES: usize = 2 << 20;
 
-/// Results where the call does not say how many.
+/// Default number of results.
 const DEFAULT_RESULTS: usize = 5;
 
-/// Longer texts of a result are cut, in characters.
+/// Maximum lengths of the texts of a result, in characters.
 const LONGEST_TITLE: usize = 500;
 const LONGEST_URL: usize = 4_000;
 const LONGEST_CONTENT: usize = 10_000;
 
-/// So much of a failure's body is kept, in characters.
+/// Maximum length of a failure's body, in characters.
 const ERROR_BODY: usize = 2_000;
 
-/// Those that the operator configured. The first one is asked unless a call chooses.
+/// The providers that the operator configured. Calls use the first one unless they choose another.
 #[derive(Debug, Clone, Default)]
 pub struct SearchProviders {
     pub tavily: Option<Tavily>,
@@ -79,7 +79,7 @@ pub struct SearchProviders {
 pub(crate) struct WebSearch {
     egress: Egress,
     providers: SearchProviders,
-    /// Takes out every key, whoever was asked: an instance of SearXNG may well ask Brave.
+    /// Masks the keys of all providers: a SearXNG instance may itself use Brave.
     mask: Mask,
 }
 
@@ -91,7 +91,7 @@ impl WebSearch {
         Self { egress, providers, mask }
     }
 
-    /// The provider that a call chooses, or the first one.
+    /// The provider that a call chooses, or the first configured one.
     fn provider(&self, chosen: Option<&str>) -> Result<&dyn Provider, CallError> {
         let SearchProviders { tavily, searxng, brave } = &self.providers;
         let tavily = tavily.as_ref().map(|provider| provider as &dyn Provider);
@@ -101,7 +101,7 @@ impl WebSearch {
             Some("tavily") => (tavily, &NO_TAVILY),
             Some("searxng") => (searxng, &NO_SEARXNG),
             Some("brave") => (brave, &NO_BRAVE),
-            // The schema lets no other name through.
+            // The schema allows no other names.
             Some(_) | None => (tavily.or(searxng).or(brave), &NO_TAVILY),
         };
         provider.ok_or_else(|| CallError::new(ErrorKind::Execution, Message::new(missing)))
@@ -110,9 +110,9 @@ impl WebSearch {
     async fn search(&self, chosen: Option<&str>, query: &str, most: usize) -> Result<Value, CallError> {
         let provider = self.provider(chosen)?;
         let request = provider.request(query, most)?;
-        // The engine ends every attempt in its time.
+        // The engine enforces the deadline of an attempt.
         let limits = Limits { deadline: None, bytes: MOST_BYTES };
-        let answer = self.egress.send(Policy::Operator, request, limits).await?;
+        let answer = self.egress.send(RequestPolicy::Operator, request, limits).await?;
         if let Some(error) = status::error(&answer, provider.failed()) {
             return Err(self.with_body(error, &answer));
         }
@@ -121,12 +121,13 @@ impl WebSearch {
             let message = Message::new(&NOT_RESULTS).with("provider", provider.name());
             return Err(CallError::new(ErrorKind::Execution, message));
         };
-        let results: Vec<Value> = found.into_iter().take(most).map(|found| self.shown(&found)).collect();
+        let results: Vec<Value> = found.into_iter().take(most).map(|found| self.result(&found)).collect();
         Ok(json!({"query": query, "count": results.len(), "results": results}))
     }
 
-    /// A result as callers see it. A text is masked while it is whole: half a key would not be known.
-    fn shown(&self, found: &Found) -> Value {
+    /// Converts a result to the tool's output. Texts are masked before truncation: half a key would not be
+    /// recognized.
+    fn result(&self, found: &Found) -> Value {
         let text = |text: &str, longest: usize| -> String {
             let clean = self.mask.text(text.trim());
             clean.chars().filter(|character| *character != '\0').take(longest).collect()
@@ -138,8 +139,8 @@ impl WebSearch {
         })
     }
 
-    /// Keeps what a provider says of its failure.
-    fn with_body(&self, error: CallError, answer: &Answer) -> CallError {
+    /// Adds the response body to an error.
+    fn with_body(&self, error: CallError, answer: &EgressResponse) -> CallError {
         let body = String::from_utf8_lossy(&answer.body);
         let body: String = self.mask.text(&body).chars().take(ERROR_BODY).collect();
         if body.is_empty() { error } else { error.detail("body", body) }
@@ -164,11 +165,11 @@ impl Builtin for WebSearch {
                 "query": {"type": "string", "minLength": 1, "description": "What to search for."},
                 "maxResults": {
                     "type": "integer", "minimum": 1, "maximum": 10, "default": DEFAULT_RESULTS,
-                    "description": "The most results to return.",
+                    "description": "Maximum number of results.",
                 },
                 "provider": {
                     "type": "string", "enum": ["tavily", "searxng", "brave"], "x-binding-only": true,
-                    "description": "Who is asked; the first one that is configured when left out. An agent's binding sets it; models do not see it.",
+                    "description": "The search provider; default: the first configured one. An agent's binding sets it; models do not see it.",
                 },
             },
             "required": ["query"],

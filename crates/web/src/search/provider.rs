@@ -1,4 +1,4 @@
-//! What every search provider has: how it is asked, how its answer is read. Nothing is sent from here.
+//! The trait of search providers: builds requests and parses responses. This module sends nothing.
 
 use haft_core::{CallError, ErrorKind, Message, Template};
 use haft_egress::Request;
@@ -9,25 +9,25 @@ use url::Url;
 
 use super::BAD_KEY;
 
-/// One way of searching.
+/// A search provider.
 pub(super) trait Provider: Send + Sync {
-    /// What people call it.
+    /// The display name.
     fn name(&self) -> &'static str;
 
-    /// Where it is.
+    /// The base URL.
     fn base(&self) -> &Url;
 
-    /// What is said when it answers with a failure.
+    /// The message for a failure status.
     fn failed(&self) -> &'static Template;
 
-    /// What is sent to it.
+    /// Builds the request for a query.
     fn request(&self, query: &str, most: usize) -> Result<Request, CallError>;
 
-    /// What it found; nothing where the answer is not of its form.
+    /// Parses the results. Returns `None` if the response has another form.
     fn results(&self, answer: &Value) -> Option<Vec<Found>>;
 }
 
-/// One result, as its provider told it.
+/// One result from a provider.
 pub(super) struct Found {
     pub(super) title: String,
     pub(super) url: String,
@@ -35,7 +35,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Reads a list of objects whose texts have these names. A text that is missing is empty.
+    /// Parses a list of objects with these field names. Missing texts are empty.
     pub(super) fn list(results: &Value, content: &str) -> Option<Vec<Self>> {
         let objects = results.as_array()?.iter().filter(|result| result.is_object());
         let read = |result: &Value| {
@@ -46,17 +46,17 @@ impl Found {
     }
 }
 
-/// A path below a base address.
+/// Appends a path to a base URL.
 pub(super) fn below(base: &Url, path: &[&str]) -> Url {
     let mut url = base.clone();
-    // An address that can have no path is refused with the request.
+    // A URL that cannot have a path is rejected with the request.
     if let Ok(mut segments) = url.path_segments_mut() {
         segments.pop_if_empty().extend(path);
     }
     url
 }
 
-/// A header that holds a key, after what stands before it.
+/// A header with a prefix and a key.
 pub(super) fn header(
     before: &str,
     key: &SecretString,

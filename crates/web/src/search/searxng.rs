@@ -1,4 +1,4 @@
-//! SearXNG: a search engine that the operator runs, asked without a key.
+//! SearXNG: a search engine run by the operator, queried without a key.
 
 use haft_core::{CallError, Template};
 use haft_egress::Request;
@@ -9,7 +9,7 @@ use url::Url;
 use super::SEARXNG_FAILED;
 use super::provider::{Found, Provider, below};
 
-/// Search by an instance of SearXNG, whose settings must allow the format `json`.
+/// The provider SearXNG. The instance's settings must allow the format `json`.
 #[derive(Debug, Clone)]
 pub struct SearXng {
     pub base: Url,
@@ -28,7 +28,7 @@ impl Provider for SearXng {
         &SEARXNG_FAILED
     }
 
-    /// It cannot be told how many results are wanted; the first ones are taken.
+    /// SearXNG has no parameter for the number of results; the list is truncated.
     fn request(&self, query: &str, _: usize) -> Result<Request, CallError> {
         let mut url = below(&self.base, &["search"]);
         url.query_pairs_mut().append_pair("q", query).append_pair("format", "json");

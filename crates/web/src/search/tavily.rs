@@ -1,4 +1,4 @@
-//! Tavily: one POST with the key as a bearer token.
+//! Tavily: one POST request with the key as a bearer token.
 
 use bytes::Bytes;
 use haft_core::{CallError, Template};
@@ -12,7 +12,7 @@ use url::Url;
 use super::TAVILY_FAILED;
 use super::provider::{Found, Provider, below, header};
 
-/// Search by Tavily.
+/// The provider Tavily.
 #[derive(Debug, Clone)]
 pub struct Tavily {
     pub key: SecretString,
@@ -20,7 +20,7 @@ pub struct Tavily {
 }
 
 impl Tavily {
-    /// Where it is when nobody says otherwise.
+    /// The default base URL.
     pub const BASE: &'static str = "https://api.tavily.com";
 }
 

@@ -1,4 +1,4 @@
-//! Pages that mean harm, and addresses that no page may have: bounded time, bounded memory, no way in.
+//! Malicious pages and blocked addresses: bounded time, bounded memory, no access to private networks.
 
 use std::time::{Duration, Instant};
 
@@ -12,12 +12,12 @@ use tokio::net::TcpStream;
 
 use crate::support::{call, call_with, read, read_as, serving, tools, tools_over};
 
-const WORDS: &str = "These are the words that somebody came for, and they are there in spite of it all.";
+const CONTENT: &str = "This is the content that readers came for, and it is present in spite of it all.";
 
 #[tokio::test]
-async fn pages_that_would_fill_memory_or_stack_are_read() {
+async fn pages_that_would_exhaust_memory_or_stack_are_read() {
     let distinct: String = (0..2_000).map(|number| format!("<b id=b{number}>")).collect();
-    let nested = |tags: &str, times: usize| format!("{}{WORDS}", tags.repeat(times));
+    let nested = |tags: &str, times: usize| format!("{}{CONTENT}", tags.repeat(times));
     let tools = tools(SearchProviders::default());
     for (case, page) in [
         ("a million divs", nested("<div>", 1_000_000)),
@@ -30,42 +30,42 @@ async fn pages_that_would_fill_memory_or_stack_are_read() {
         ("nested forms and fields", nested("<form><fieldset><select>", 50_000)),
         (
             "formatting opened again in every block",
-            format!("<p>{distinct}{}<p>{WORDS}", "<p>x".repeat(3_000)),
+            format!("<p>{distinct}{}<p>{CONTENT}", "<p>x".repeat(3_000)),
         ),
         (
             "formatting opened again in every row",
-            format!("<table>{distinct}{}</table>{WORDS}", "<tr>x".repeat(3_000)),
+            format!("<table>{distinct}{}</table>{CONTENT}", "<tr>x".repeat(3_000)),
         ),
         (
             "formatting hidden in a cell",
-            format!("{distinct}<table><td>{}</table></div>{WORDS}", "</b>".repeat(2_000)),
+            format!("{distinct}<table><td>{}</table></div>{CONTENT}", "</b>".repeat(2_000)),
         ),
-        ("attributes without end", format!("<div {}>{WORDS}</div>", "a=b ".repeat(200_000))),
+        ("attributes without end", format!("<div {}>{CONTENT}</div>", "a=b ".repeat(200_000))),
         ("a million menus without end", nested("<nav>", 1_000_000)),
         ("sections without end", nested("<header><aside><footer>", 100_000)),
-        ("a menu in every item", format!("<p>{WORDS}</p>{}", "<li><nav>x".repeat(100_000))),
+        ("a menu in every item", format!("<p>{CONTENT}</p>{}", "<li><nav>x".repeat(100_000))),
         (
-            "menus that end with what they are in",
-            format!("<p>{WORDS}</p>{}", "<div><nav></div>".repeat(10_000)),
+            "menus that end with their parent",
+            format!("<p>{CONTENT}</p>{}", "<div><nav></div>".repeat(10_000)),
         ),
-        ("end tags only", format!("{}{WORDS}", "</div></p></table>".repeat(50_000))),
+        ("end tags only", format!("{}{CONTENT}", "</div></p></table>".repeat(50_000))),
         ("scripts without end", nested("<script><svg><title>", 50_000)),
-        ("comments without end tags", format!("<p>{WORDS}</p>{}", "<!--".repeat(100_000))),
-        ("brackets", format!("<p>{WORDS}</p>{}", "<".repeat(50_000))),
-        ("quotes without end", format!("<p>{WORDS}</p>{}", "<a href=\"".repeat(100_000))),
+        ("comments without end tags", format!("<p>{CONTENT}</p>{}", "<!--".repeat(100_000))),
+        ("brackets", format!("<p>{CONTENT}</p>{}", "<".repeat(50_000))),
+        ("quotes without end", format!("<p>{CONTENT}</p>{}", "<a href=\"".repeat(100_000))),
         (
             "a video of nowhere",
-            format!("<p>{WORDS}</p><iframe src='x中youtube.com'></iframe><embed src='中youtube.com'>"),
+            format!("<p>{CONTENT}</p><iframe src='x中youtube.com'></iframe><embed src='中youtube.com'>"),
         ),
-        ("breaks", format!("<p>{WORDS}</p>{}", "<br>".repeat(20_000))),
-        ("too many elements", format!("<p>{WORDS}</p>{}", "<p>x</p>".repeat(100_000))),
+        ("breaks", format!("<p>{CONTENT}</p>{}", "<br>".repeat(20_000))),
+        ("too many elements", format!("<p>{CONTENT}</p>{}", "<p>x</p>".repeat(100_000))),
     ] {
         let server = serving(200, &[("content-type", "text/html")], page).await;
         let arguments = json!({"url": server.url("/"), "maxLength": 50_000});
         let made = call(&tools, "url_reader", arguments, Locale::En).await;
         let content = made.text("content", case);
         assert!(
-            content.contains("words that somebody came for"),
+            content.contains("content that readers came for"),
             "{case}: {} characters: {:?}",
             content.len(),
             content.chars().take(300).collect::<String>()
@@ -74,7 +74,7 @@ async fn pages_that_would_fill_memory_or_stack_are_read() {
 }
 
 #[tokio::test]
-async fn entities_are_only_characters() {
+async fn entities_are_decoded_to_characters_only() {
     let flood = format!("<title>Flood</title><article><p>{}</p></article>", "&amp;".repeat(200_000));
     let made = read_as("text/html", flood).await;
     assert!(made.text("content", "a flood").starts_with("&&&&"), "a flood");
@@ -86,15 +86,15 @@ async fn entities_are_only_characters() {
         let length = made.text(text, "a flood in the head").chars().count();
         assert!((1..=most).contains(&length), "{text}: {length} characters");
     }
-    // There are no definitions in HTML, so that nothing can be expanded.
+    // HTML has no entity definitions, so nothing can be expanded.
     let bomb =
         "<!DOCTYPE html [<!ENTITY a 'lol'><!ENTITY b '&a;&a;&a;'>]><p>Laughs &b; and no more than that.</p>";
     let made = read_as("text/html", bomb).await;
-    assert!(made.text("content", "a bomb").contains("Laughs &b; and no more"), "{}", made.shown());
+    assert!(made.text("content", "a bomb").contains("Laughs &b; and no more"), "{}", made.visible_text());
 }
 
 #[tokio::test]
-async fn an_answer_has_an_end() {
+async fn the_size_of_a_response_is_limited() {
     let limit = 5 << 20;
     let whole = read_as("text/plain", vec![b'a'; limit]).await;
     assert_eq!(whole.data("whole")["contentLength"], limit);
@@ -111,7 +111,7 @@ async fn an_answer_has_an_end() {
     assert_eq!(read(&endless.url("/")).await.failed("endless"), too_large);
 }
 
-/// Answers a request with the beginning of a page, whose end is when the connection ends.
+/// Sends the beginning of a page that ends with the connection.
 async fn begin_page(stream: &mut TcpStream) -> std::io::Result<()> {
     let mut request = Vec::new();
     while !request.ends_with(b"\r\n\r\n") {
@@ -121,7 +121,7 @@ async fn begin_page(stream: &mut TcpStream) -> std::io::Result<()> {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_a_page_without_end() {
+async fn a_page_without_end_times_out() {
     let silent = Upstream::raw(|mut stream| async move {
         if begin_page(&mut stream).await.is_ok() {
             std::future::pending().await
@@ -138,7 +138,7 @@ async fn nobody_waits_for_a_page_without_end() {
 }
 
 #[tokio::test]
-async fn no_page_is_read_where_none_may_be() {
+async fn pages_at_blocked_addresses_are_not_read() {
     let tools = tools_over(Egress::default(), SearchProviders::default());
     for (url, words) in [
         ("http://127.0.0.1/", "Address not allowed: 127.0.0.1 resolves to a private address"),

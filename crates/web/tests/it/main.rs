@@ -10,6 +10,6 @@ mod sites;
 mod support;
 
 #[test]
-fn every_message_is_there_in_both_languages() {
+fn every_message_exists_in_both_languages() {
     haft_core::message::check_templates(&haft_web::all_templates()).expect("complete messages");
 }

@@ -1,7 +1,7 @@
-//! Ordinary pages and answers: charsets, plain text, other media, statuses, redirects, lengths.
+//! Ordinary pages and responses: charsets, plain text, other media, statuses, redirects, lengths.
 
 use haft_engine::{ErrorKind, Locale};
-use haft_testkit::{Upstream, reply};
+use haft_testkit::{Upstream, http_response};
 use haft_web::SearchProviders;
 use serde_json::json;
 
@@ -27,12 +27,12 @@ async fn charsets_are_honoured() {
     ] {
         let made = read_as(kind, bytes).await;
         assert_eq!(made.text("title", case), "潮汐", "{case}");
-        assert!(made.text("content", case).contains(CHINESE), "{case}: {}", made.shown());
+        assert!(made.text("content", case).contains(CHINESE), "{case}: {}", made.visible_text());
     }
 }
 
 #[tokio::test]
-async fn plain_text_is_its_own_content() {
+async fn plain_text_is_returned_unchanged() {
     for (kind, body, content) in [
         ("text/plain", "one\n  <b>two</b>\n", "one\n  <b>two</b>\n"),
         ("text/plain; charset=utf-8", "两行\n文字", "两行\n文字"),
@@ -56,7 +56,7 @@ async fn plain_text_is_its_own_content() {
 }
 
 #[tokio::test]
-async fn pages_without_an_article_give_what_they_have() {
+async fn pages_without_an_article_return_all_text() {
     for (page, title, words) in [
         ("", "", ""),
         ("<html><head><title>Nothing</title></head><body></body></html>", "Nothing", ""),
@@ -74,7 +74,7 @@ async fn pages_without_an_article_give_what_they_have() {
 }
 
 #[tokio::test]
-async fn other_media_are_refused_in_both_languages() {
+async fn other_media_types_are_rejected_in_both_languages() {
     let tools = tools(SearchProviders::default());
     for kind in ["application/json", "application/pdf", "image/png", "application/json; charset=utf-8"] {
         let server = serving(200, &[("content-type", kind)], "%PDF {}").await;
@@ -96,7 +96,7 @@ async fn other_media_are_refused_in_both_languages() {
 }
 
 #[tokio::test]
-async fn a_status_is_an_error_of_its_kind() {
+async fn a_failure_status_is_an_error_of_its_kind() {
     let tools = tools(SearchProviders::default());
     for (status, kind, words) in [
         (400, ErrorKind::Validation, "400 Bad Request"),
@@ -125,16 +125,16 @@ async fn a_status_is_an_error_of_its_kind() {
 }
 
 #[tokio::test]
-async fn redirects_lead_to_other_hosts_and_are_told() {
+async fn redirects_to_other_hosts_are_followed_and_reported() {
     let back =
         serving(200, &[("content-type", "text/html")], "<title>There</title><p>You have arrived.</p>").await;
     let to = back.url("/there?a=1");
     let location = to.clone();
     let front = Upstream::start(move |seen| match seen.target.as_str() {
-        "/away" => reply(302, &[("location", location.as_str())], ""),
-        "/private" => reply(302, &[("location", "http://10.0.0.1/")], ""),
-        "/loop" => reply(302, &[("location", "/loop")], ""),
-        _ => reply(301, &[("location", "/away")], ""),
+        "/away" => http_response(302, &[("location", location.as_str())], ""),
+        "/private" => http_response(302, &[("location", "http://10.0.0.1/")], ""),
+        "/loop" => http_response(302, &[("location", "/loop")], ""),
+        _ => http_response(301, &[("location", "/away")], ""),
     })
     .await;
     let made = read(&front.url("/start")).await;
@@ -148,7 +148,7 @@ async fn redirects_lead_to_other_hosts_and_are_told() {
 }
 
 #[tokio::test]
-async fn what_is_sent_says_what_is_wanted() {
+async fn requests_have_the_expected_headers() {
     let server = serving(200, &[("content-type", "text/plain")], "x").await;
     let tools = tools(SearchProviders::default());
     for locale in [Locale::En, Locale::Zh] {
@@ -166,7 +166,7 @@ async fn what_is_sent_says_what_is_wanted() {
 }
 
 #[tokio::test]
-async fn an_address_is_taken_as_browsers_take_it() {
+async fn urls_are_parsed_like_in_browsers() {
     let server = serving(200, &[("content-type", "text/plain")], "x").await;
     for (written, target) in [
         ("/wiki/北京", "/wiki/%E5%8C%97%E4%BA%AC"),
@@ -182,7 +182,7 @@ async fn an_address_is_taken_as_browsers_take_it() {
 }
 
 #[tokio::test]
-async fn what_is_no_address_is_refused_in_both_languages() {
+async fn invalid_urls_are_rejected_in_both_languages() {
     let tools = tools(SearchProviders::default());
     let no_scheme = ("it must begin with http:// or https://", "必须以 http:// 或 https:// 开头");
     for (url, (english, chinese)) in [
@@ -205,7 +205,7 @@ async fn what_is_no_address_is_refused_in_both_languages() {
 }
 
 #[tokio::test]
-async fn content_is_cut_at_a_number_of_characters() {
+async fn content_is_truncated_by_characters() {
     let tools = tools(SearchProviders::default());
     let server = serving(200, &[("content-type", "text/plain")], "字é".repeat(3_000)).await;
     for (most, kept) in [

@@ -1,14 +1,14 @@
-//! `web_search` against fakes that speak each provider's protocol: what is sent, and what comes back.
+//! `web_search` against fake providers: requests and results.
 
 use haft_engine::{ErrorKind, Locale, ToolService};
-use haft_testkit::{Seen, Upstream, json_reply};
+use haft_testkit::{RecordedRequest, Upstream, json_reply};
 use haft_web::{Brave, SearXng, SearchProviders, Tavily};
 use http::Response;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::support::{Made, bound, call, call_with, tools};
+use crate::support::{CallOutcome, bound, call, call_with, tools};
 
 pub(crate) const TAVILY_KEY: &str = "tvly-a1b2c3d4e5f6";
 pub(crate) const BRAVE_KEY: &str = "BSA-z9y8x7w6v5u4";
@@ -29,7 +29,7 @@ fn base(server: &Upstream, path: &str) -> Url {
     Url::parse(&server.url(path)).expect("a URL")
 }
 
-/// All three, at one server.
+/// All three providers, at one server.
 pub(crate) fn all(server: &Upstream) -> SearchProviders {
     SearchProviders {
         tavily: Some(tavily(server)),
@@ -38,8 +38,8 @@ pub(crate) fn all(server: &Upstream) -> SearchProviders {
     }
 }
 
-/// Answers as each provider does, with twelve results, to whoever shows the right key.
-fn providers(seen: &Seen) -> Response<Vec<u8>> {
+/// Responds like each provider, with twelve results, if the key is right.
+fn providers(seen: &RecordedRequest) -> Response<Vec<u8>> {
     let path = seen.target.split('?').next().unwrap_or_default();
     let result = |number: usize, content: &str| json!({"title": format!("Title {number}"), "url": format!("https://example.com/{number}"), content: format!("Content {number}"), "score": 0.9});
     let results = |content: &str| -> Value { (1..=12).map(|number| result(number, content)).collect() };
@@ -62,24 +62,29 @@ fn providers(seen: &Seen) -> Response<Vec<u8>> {
     }
 }
 
-async fn search(tools: &ToolService, arguments: Value) -> Made {
+async fn search(tools: &ToolService, arguments: Value) -> CallOutcome {
     call(tools, "web_search", arguments, Locale::En).await
 }
 
-/// A search of an agent whose binding chooses a provider.
-pub(crate) async fn search_by(provider: &str, tools: &ToolService, arguments: Value, locale: Locale) -> Made {
+/// A search by an agent whose binding chooses a provider.
+pub(crate) async fn search_by(
+    provider: &str,
+    tools: &ToolService,
+    arguments: Value,
+    locale: Locale,
+) -> CallOutcome {
     let options = bound(&json!({"$fixed": {"provider": provider}}));
     call_with(tools, "web_search", arguments, locale, options).await
 }
 
-/// What the first so many of the results become.
+/// The expected output for this number of results.
 fn expected(query: &str, count: usize) -> Value {
     let result = |number: usize| json!({"title": format!("Title {number}"), "url": format!("https://example.com/{number}"), "content": format!("Content {number}")});
     json!({"query": query, "results": (1..=count).map(result).collect::<Value>(), "count": count})
 }
 
 #[tokio::test]
-async fn every_provider_is_asked_in_its_own_way_and_answers_alike() {
+async fn every_provider_has_its_request_format_and_a_common_output() {
     let server = Upstream::start(providers).await;
     let tools = tools(all(&server));
     for (provider, target) in [
@@ -104,7 +109,7 @@ async fn every_provider_is_asked_in_its_own_way_and_answers_alike() {
 }
 
 #[tokio::test]
-async fn the_first_that_is_configured_is_asked() {
+async fn the_first_configured_provider_is_used() {
     let server = Upstream::start(providers).await;
     let none = SearchProviders::default;
     for (case, configured, path) in [
@@ -145,7 +150,7 @@ async fn a_binding_chooses_the_provider() {
 }
 
 #[tokio::test]
-async fn an_older_name_means_the_same() {
+async fn the_older_tool_name_is_an_alias() {
     let server = Upstream::start(providers).await;
     let tools = tools(all(&server));
     let made = call(&tools, "Tavily_web_search", json!({"query": "x", "maxResults": 10}), Locale::En).await;
@@ -153,7 +158,7 @@ async fn an_older_name_means_the_same() {
 }
 
 #[tokio::test]
-async fn arguments_are_checked_before_anybody_is_asked() {
+async fn arguments_are_validated_before_any_request() {
     let server = Upstream::start(providers).await;
     let tools = tools(all(&server));
     for (arguments, at) in [
@@ -174,7 +179,7 @@ async fn arguments_are_checked_before_anybody_is_asked() {
 }
 
 #[tokio::test]
-async fn what_is_missing_in_a_result_is_empty_and_tags_are_taken_out() {
+async fn missing_fields_of_a_result_are_empty_and_tags_are_removed() {
     let odd =
         |content: &str| json!([{"title": " One "}, {}, 7, null, {"title": 1, "url": null, content: ["x"]}]);
     let empty = json!({"title": "", "url": "", "content": ""});
@@ -201,7 +206,7 @@ async fn what_is_missing_in_a_result_is_empty_and_tags_are_taken_out() {
 }
 
 #[tokio::test]
-async fn nothing_found_is_an_answer() {
+async fn an_empty_result_is_a_success() {
     for (provider, answer) in [
         ("tavily", json!({"results": []})),
         ("searxng", json!({"results": [], "unresponsive_engines": [["a", "timeout"]]})),

@@ -1,7 +1,7 @@
-//! How `web_search` fails: nobody configured, providers that refuse or answer nonsense, keys that are echoed.
+//! Failures of `web_search`: no provider, failure statuses, invalid responses, echoed keys.
 
 use haft_engine::{ErrorKind, Locale};
-use haft_testkit::{Seen, Upstream, json_reply, reply};
+use haft_testkit::{RecordedRequest, Upstream, http_response, json_reply};
 use haft_web::{SearchProviders, Tavily};
 use http::Response;
 use secrecy::SecretString;
@@ -14,7 +14,7 @@ const NO_TAVILY: &str =
     "Tavily API key not configured. Please add TAVILY_API_KEY to your environment variables.";
 
 #[tokio::test]
-async fn without_a_provider_it_says_what_to_configure() {
+async fn without_a_provider_the_message_names_the_variable() {
     let server = serving(200, &[], "").await;
     let none = SearchProviders::default();
     let only_searxng = SearchProviders { searxng: Some(searxng(&server)), ..SearchProviders::default() };
@@ -48,7 +48,7 @@ async fn without_a_provider_it_says_what_to_configure() {
 }
 
 #[tokio::test]
-async fn a_status_is_an_error_of_its_kind() {
+async fn a_failure_status_is_an_error_of_its_kind() {
     for (status, kind, words) in [
         (400, ErrorKind::Validation, "400 Bad Request"),
         (401, ErrorKind::Authentication, "401 Unauthorized"),
@@ -61,7 +61,7 @@ async fn a_status_is_an_error_of_its_kind() {
         let headers = [("content-type", "application/json"), ("retry-after", "2")];
         let server = serving(status, &headers, r#"{"detail": "no"}"#).await;
         for locale in [Locale::En, Locale::Zh] {
-            // An engine for each language: its circuit opens after five failures.
+            // A separate engine for each language: its circuit breaker opens after five failures.
             let tools = tools(all(&server));
             for (provider, prefix) in
                 [("tavily", "Tavily API error"), ("searxng", "SearXNG error"), ("brave", "Brave API error")]
@@ -79,7 +79,7 @@ async fn a_status_is_an_error_of_its_kind() {
 }
 
 #[tokio::test]
-async fn what_is_no_list_of_results_is_said_to_be_none() {
+async fn an_invalid_list_of_results_is_an_error() {
     let deep = "[".repeat(100_000);
     for body in [
         "",
@@ -101,7 +101,7 @@ async fn what_is_no_list_of_results_is_said_to_be_none() {
         for (provider, name) in [("tavily", "Tavily"), ("searxng", "SearXNG"), ("brave", "Brave")] {
             let arguments = json!({"query": "x"});
             let english = search_by(provider, &tools, arguments.clone(), Locale::En).await.failed(&case);
-            let words = format!("{name} answered something that is not a list of results");
+            let words = format!("The response of {name} is not a list of results");
             assert_eq!(english, (ErrorKind::Execution, words), "{case}");
             let chinese = search_by(provider, &tools, arguments, Locale::Zh).await.failed(&case);
             assert_eq!(chinese.1, format!("{name} 返回的内容不是结果列表"), "{case}");
@@ -110,15 +110,15 @@ async fn what_is_no_list_of_results_is_said_to_be_none() {
 }
 
 #[tokio::test]
-async fn an_answer_has_an_end() {
+async fn the_size_of_a_response_is_limited() {
     let server = serving(200, &[], vec![b' '; (2 << 20) + 1]).await;
     let failed =
         call(&tools(all(&server)), "web_search", json!({"query": "x"}), Locale::En).await.failed("large");
     assert_eq!(failed.0, ErrorKind::ResponseTooLarge);
 }
 
-/// Whatever was sent, in every field, with the status that the query asks for.
-fn echo(seen: &Seen) -> Response<Vec<u8>> {
+/// Echoes every field of the request, with the status given in the query.
+fn echo(seen: &RecordedRequest) -> Response<Vec<u8>> {
     let headers: Vec<String> =
         seen.headers.values().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();
     let all = format!("{} {} {TAVILY_KEY} {BRAVE_KEY}", headers.join(" "), seen.target);
@@ -128,12 +128,12 @@ fn echo(seen: &Seen) -> Response<Vec<u8>> {
 }
 
 #[tokio::test]
-async fn keys_are_never_shown() {
+async fn keys_are_never_exposed() {
     let server = Upstream::start(echo).await;
     let tools = tools(all(&server));
     for provider in ["tavily", "searxng", "brave"] {
         for query in ["x", "fail"] {
-            let shown = search_by(provider, &tools, json!({"query": query}), Locale::En).await.shown();
+            let shown = search_by(provider, &tools, json!({"query": query}), Locale::En).await.visible_text();
             assert!(!shown.contains(TAVILY_KEY) && !shown.contains(BRAVE_KEY), "{provider} {query}: {shown}");
             assert!(shown.contains("***"), "{provider} {query}: nothing was masked in {shown}");
         }
@@ -141,13 +141,14 @@ async fn keys_are_never_shown() {
     let bad = Tavily { key: SecretString::from("line\nbreak"), ..tavily(&server) };
     let only = SearchProviders { tavily: Some(bad), ..SearchProviders::default() };
     let made = call(&crate::support::tools(only), "web_search", json!({"query": "x"}), Locale::En).await;
-    let words = "The key of Tavily holds characters that cannot be sent; check TAVILY_API_KEY";
+    let words = "The key of Tavily contains characters that cannot be sent; check TAVILY_API_KEY";
     assert_eq!(made.failed("a bad key"), (ErrorKind::Execution, words.to_owned()));
 }
 
 #[tokio::test]
-async fn a_provider_sends_nobody_elsewhere() {
-    let server = Upstream::start(|_| reply(302, &[("location", "http://127.0.0.2:9/search")], "")).await;
+async fn redirects_of_a_provider_are_not_followed() {
+    let server =
+        Upstream::start(|_| http_response(302, &[("location", "http://127.0.0.2:9/search")], "")).await;
     let failed =
         call(&tools(all(&server)), "web_search", json!({"query": "x"}), Locale::En).await.failed("away");
     assert_eq!(failed.0, ErrorKind::Permission, "{}", failed.1);

@@ -1,4 +1,4 @@
-//! What the tests share: both tools in an engine, servers with one page, and what a call made of them.
+//! Shared helpers: both tools in an engine, servers with one page, and the results of calls.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use haft_engine::{
     Binding, CallOptions, CallRequest, Caller, ErrorKind, Locale, Source, SpaceId, ToolConfig,
     ToolExecutionResult, ToolService,
 };
-use haft_testkit::{Upstream, reply};
+use haft_testkit::{Upstream, http_response};
 use haft_web::SearchProviders;
 use serde_json::{Value, json};
 
-/// Both tools, over one way out.
+/// Both tools, with one egress guard.
 pub(crate) fn tools_over(egress: Egress, providers: SearchProviders) -> ToolService {
     let kind = BuiltinKind::default()
         .with(haft_web::url_reader(egress.clone()))
@@ -26,19 +26,19 @@ pub(crate) fn tools(providers: SearchProviders) -> ToolService {
     tools_over(egress, providers)
 }
 
-/// One attempt of one call.
-pub(crate) async fn call(tools: &ToolService, tool: &str, arguments: Value, locale: Locale) -> Made {
+/// A call with one attempt.
+pub(crate) async fn call(tools: &ToolService, tool: &str, arguments: Value, locale: Locale) -> CallOutcome {
     call_with(tools, tool, arguments, locale, CallOptions::default()).await
 }
 
-/// One attempt of one call, made in some way.
+/// A call with one attempt and these options.
 pub(crate) async fn call_with(
     tools: &ToolService,
     tool: &str,
     arguments: Value,
     locale: Locale,
     options: CallOptions,
-) -> Made {
+) -> CallOutcome {
     let caller = Caller {
         space: SpaceId::from(uuid::Uuid::nil()),
         user: None,
@@ -47,10 +47,10 @@ pub(crate) async fn call_with(
         request: None,
     };
     let request = CallRequest { tool: tool.to_owned(), arguments, options: options.retries(0) };
-    Made { result: tools.call(&caller, request).await.expect("the engine itself works"), locale }
+    CallOutcome { result: tools.call(&caller, request).await.expect("the engine itself works"), locale }
 }
 
-/// The way of an agent whose binding has this configuration.
+/// The options of an agent whose binding has this configuration.
 pub(crate) fn bound(tool_config: &Value) -> CallOptions {
     let fields = tool_config.as_object().cloned().expect("an object");
     let tool_config = ToolConfig::parse(fields).expect("a configuration");
@@ -58,19 +58,19 @@ pub(crate) fn bound(tool_config: &Value) -> CallOptions {
 }
 
 /// Reads a page, in English.
-pub(crate) async fn read(url: &str) -> Made {
+pub(crate) async fn read(url: &str) -> CallOutcome {
     let tools = tools(SearchProviders::default());
     call(&tools, "url_reader", json!({"url": url}), Locale::En).await
 }
 
-/// Reads what a server answers with this content type; none where it is empty.
-pub(crate) async fn read_as(kind: &str, body: impl Into<Vec<u8>>) -> Made {
+/// Reads a page with this content type; an empty one sends no header.
+pub(crate) async fn read_as(kind: &str, body: impl Into<Vec<u8>>) -> CallOutcome {
     let headers = [("content-type", kind)];
     let server = serving(200, if kind.is_empty() { &[] } else { &headers }, body).await;
     read(&server.url("/page")).await
 }
 
-/// A server that answers everything alike.
+/// A server that sends the same response to every request.
 pub(crate) async fn serving(status: u16, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Upstream {
     let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let headers: Vec<(String, String)> = headers.iter().map(own).collect();
@@ -78,18 +78,18 @@ pub(crate) async fn serving(status: u16, headers: &[(&str, &str)], body: impl In
     Upstream::start(move |_| {
         let headers: Vec<(&str, &str)> =
             headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        reply(status, &headers, body.clone())
+        http_response(status, &headers, body.clone())
     })
     .await
 }
 
-/// A call that was made.
-pub(crate) struct Made {
+/// The result of a call.
+pub(crate) struct CallOutcome {
     pub(crate) result: ToolExecutionResult,
     locale: Locale,
 }
 
-impl Made {
+impl CallOutcome {
     #[track_caller]
     pub(crate) fn data(&self, case: &str) -> &Value {
         match &self.result.outcome {
@@ -98,13 +98,13 @@ impl Made {
         }
     }
 
-    /// A text of the answer.
+    /// A text field of the output.
     #[track_caller]
     pub(crate) fn text(&self, name: &str, case: &str) -> &str {
         self.data(case)[name].as_str().unwrap_or_else(|| panic!("{case}: no {name}"))
     }
 
-    /// Kind and words of a failure.
+    /// Kind and message of a failure.
     #[track_caller]
     pub(crate) fn failed(&self, case: &str) -> (ErrorKind, String) {
         match &self.result.outcome {
@@ -113,15 +113,15 @@ impl Made {
         }
     }
 
-    /// What is known besides of a failure.
+    /// The details of a failure.
     #[track_caller]
     pub(crate) fn details(&self, case: &str) -> Value {
         let error = self.result.error().unwrap_or_else(|| panic!("{case}: it went through"));
         Value::Object(error.details(self.locale))
     }
 
-    /// All that a caller gets to see.
-    pub(crate) fn shown(&self) -> String {
+    /// The complete result that a caller sees.
+    pub(crate) fn visible_text(&self) -> String {
         serde_json::to_string(&self.result).expect("JSON")
     }
 }

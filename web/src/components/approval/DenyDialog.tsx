@@ -1,23 +1,23 @@
-// Says no, and why: whoever asked is told.
+// Denies a call with an optional reason, which the caller receives.
 import { useState } from 'react';
 
-import { wordsOf } from '@/api/client';
+import { errorText } from '@/api/client';
 import { Button } from '@/components/Button';
 import { Dialog, DialogFooter } from '@/components/Dialog';
 import { TextField } from '@/components/Field';
 import { ErrorNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: (tool: string) => `Deny ${tool}?`, note: 'Why (optional)', hint: 'Whoever asked reads it in the answer.', deny: 'Deny the call', cancel: 'Cancel',
+    title: (tool: string) => `Deny ${tool}?`, note: 'Reason (optional)', hint: 'The caller receives it with the error.', deny: 'Deny the call', cancel: 'Cancel',
   },
   { title: (tool: string) => `拒绝 ${tool}？`, note: '原因（可选）', hint: '发起者会在结果中看到。', deny: '拒绝调用', cancel: '取消' },
 );
 
 interface Props {
   toolName: string;
-  /** What was noted before. */
+  /** The note entered before. */
   note: string;
   isOpen: boolean;
   isPending: boolean;
@@ -27,7 +27,7 @@ interface Props {
 }
 
 export function DenyDialog({ toolName, isOpen, onClose, ...rest }: Props) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return (
     <Dialog title={t.title(toolName)} isOpen={isOpen} onClose={onClose}>
       <Why {...rest} onClose={onClose} />
@@ -36,12 +36,12 @@ export function DenyDialog({ toolName, isOpen, onClose, ...rest }: Props) {
 }
 
 function Why({ note, isPending, error, onClose, onDeny }: Omit<Props, 'toolName' | 'isOpen'>) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [why, setWhy] = useState(note);
   return (
     <>
       <TextField label={t.note} description={t.hint} value={why} onChange={setWhy} rows={3} autoFocus />
-      {error !== null && <ErrorNote>{wordsOf(error)}</ErrorNote>}
+      {error !== null && <ErrorNote>{errorText(error)}</ErrorNote>}
       <DialogFooter>
         <Button onPress={onClose}>{t.cancel}</Button>
         <Button look="danger" isPending={isPending} onPress={() => onDeny(why)}>{t.deny}</Button>

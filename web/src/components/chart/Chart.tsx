@@ -1,4 +1,4 @@
-// A chart over time: its name, what the lines mean, and the drawing, which is loaded when one is shown.
+// A time series chart: title, legend and plot. The plot is loaded on demand.
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 
 import css from './Chart.module.css';
@@ -11,27 +11,27 @@ export interface Series {
   label: string;
   tone: Tone;
   values: readonly (number | null)[];
-  /** The room under the line is tinted. */
+  /** Fills the area below the line. */
   isFilled?: boolean;
 }
 
 export interface ChartProps {
   title: string;
-  /** What the drawing says, for those who cannot see it. */
+  /** A description of the plot for screen readers. */
   summary: string;
-  /** In seconds since 1970, rising. */
+  /** In seconds since 1970, ascending. */
   times: readonly number[];
   series: readonly Series[];
   height?: number;
-  /** How values are written. */
+  /** Formats values. */
   format: (value: number) => string;
-  /** How times are written along the axis. */
+  /** Formats times on the axis. */
   formatTime: (seconds: number) => string;
-  /** How the time that is pointed at is written; as along the axis when absent. */
+  /** Formats the time under the pointer; defaults to `formatTime`. */
   formatMoment?: (seconds: number) => string;
-  /** The scale reaches at least so far. */
+  /** Minimum upper end of the scale. */
   atLeast?: number;
-  /** Called with the time that was marked with the pointer, in seconds. */
+  /** Called with the time range selected with the pointer, in seconds. */
   onSelect?: (from: number, to: number) => void;
   actions?: ReactNode;
 }
@@ -47,7 +47,8 @@ export function Chart(props: ChartProps) {
         <span className="hidden">{summary}</span>
         <span className={css.legend} aria-hidden>
           {at !== undefined && <span className="quiet">{formatMoment(at)}</span>}
-          {/* The one line of a chart is what its title says, until a moment of it is pointed at. */}
+          {/* The legend of a single line is hidden until a point is hovered, since the title names the
+              line. */}
           {(series.length > 1 || pointed !== undefined) && series.map((one) => (
             <span key={one.label} className={css.key}>
               <span className={`${css.swatch} ${css[one.tone]}`} />

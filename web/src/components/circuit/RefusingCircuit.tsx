@@ -19,7 +19,10 @@ interface RefusedBy {
   upstream: unknown;
 }
 
-/** The key of a tool's own circuit breaker holds the name of the tool, which may be another one by now. */
+/**
+ * Offers to close the breaker if it is open. The key of a tool's own breaker contains the tool's name, which
+ * may have changed.
+ */
 function CloseIfOpen({ circuit, toolId, upstream }: RefusedBy) {
   const all = useOpenCircuits([circuit]);
   const isSame = (one: Circuit) => one.key === circuit || (typeof toolId === 'string' && one.toolId === toolId && one.upstream === upstream);

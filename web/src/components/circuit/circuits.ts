@@ -1,4 +1,4 @@
-// Circuit breakers that are open or half-open: what the server knows about them.
+// Queries for circuit breakers that are open or half-open.
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 
 import { api, ask, type Schemas } from '@/api/client';
@@ -9,8 +9,8 @@ export type Circuit = Schemas['Circuit'];
 const REFRESH = 5_000;
 
 /**
- * The circuit breakers that are not closed; with `tool`, only those that calls of the tool pass.
- * `keys` are the open ones as other requests know them: without any, nothing is requested.
+ * The open and half-open circuit breakers; with `tool`, only those in the path of the tool's calls. `keys`
+ * are the open ones known from other requests: if there are none, nothing is requested.
  */
 export function useOpenCircuits(keys: readonly string[], tool?: string): readonly Circuit[] {
   const { data = [] } = useQuery({

@@ -1,23 +1,23 @@
-// A newer version was saved while this one was edited: both against each other, and which of them is to stay.
+// A save conflict: shows the difference between both versions, and asks which one to save.
 import { lazy, Suspense } from 'react';
 
-import { wordsOf } from '@/api/client';
+import { errorText } from '@/api/client';
 import { Button } from '@/components/Button';
 import { pretty } from '@/components/Code';
 import { Dialog, DialogFooter } from '@/components/Dialog';
 import { ErrorNote } from '@/components/Note';
 import { Loading } from '@/components/Page';
 import { useIsNarrow } from '@/components/useIsNarrow';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { isEqual } from './mergeChanges';
 
 const MergeView = lazy(() => import('@/components/MergeView'));
 
-const WORDS = words(
+const TEXTS = texts(
   {
     title: 'Changed while you were editing', about: (version: number) => (
-      `Version ${version} was saved while you were editing. It is compared with what keeping yours would save: your changes on top of it. Where both changed the same field, yours wins.`
+      `Version ${version} was saved while you were editing. It is compared with the result of keeping yours: your changes applied to it. If both changed the same field, yours wins.`
     ),
     same: (version: number) => `Version ${version}, which was saved while you were editing, has the same changes as yours.`,
     showing: (version: number) => `Version ${version} compared with your changes`, unchanged: '$ unchanged lines', cancel: 'Back to editing', load: 'Load theirs', keep: 'Keep mine',
@@ -34,10 +34,10 @@ const WORDS = words(
 export interface ConflictDialogProps {
   isOpen: boolean;
   onClose: () => void;
-  /** The number of the version that was saved; undefined while it is read. */
+  /** The number of the saved version; `undefined` while it is loaded. */
   version: number | undefined;
   theirs: unknown;
-  /** What keeping mine would save. */
+  /** The value that "keep mine" would save. */
   merged: unknown;
   isPending: boolean;
   error: unknown;
@@ -46,24 +46,25 @@ export interface ConflictDialogProps {
 }
 
 export function ConflictDialog({ isOpen, onClose, version, theirs, merged, isPending, error, onKeep, onLoad }: ConflictDialogProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const isNarrow = useIsNarrow();
   return (
     <Dialog title={t.title} isOpen={isOpen} onClose={onClose} wide isDismissable={false}>
-      {version === undefined ? <Loading /> : isEqual(theirs, merged) ? <p>{t.same(version)}</p> : (
-        <>
-          <p>{t.about(version)}</p>
-          <Suspense fallback={<Loading />}>
+      {/* The buttons appear together with the comparison, so that loading it does not move them under the pointer. */}
+      <Suspense fallback={<Loading />}>
+        {version === undefined ? <Loading /> : isEqual(theirs, merged) ? <p>{t.same(version)}</p> : (
+          <>
+            <p>{t.about(version)}</p>
             <MergeView label={t.showing(version)} before={pretty(theirs)} after={pretty(merged)} isNarrow={isNarrow} isFolded unchanged={t.unchanged} />
-          </Suspense>
-        </>
-      )}
-      {error !== null && error !== undefined && <ErrorNote>{wordsOf(error)}</ErrorNote>}
-      <DialogFooter>
-        <Button onPress={onClose}>{t.cancel}</Button>
-        <Button onPress={onLoad} isDisabled={isPending}>{t.load}</Button>
-        <Button look="primary" isPending={isPending} isDisabled={version === undefined} onPress={onKeep}>{t.keep}</Button>
-      </DialogFooter>
+          </>
+        )}
+        {error !== null && error !== undefined && <ErrorNote>{errorText(error)}</ErrorNote>}
+        <DialogFooter>
+          <Button onPress={onClose}>{t.cancel}</Button>
+          <Button onPress={onLoad} isDisabled={isPending}>{t.load}</Button>
+          <Button look="primary" isPending={isPending} isDisabled={version === undefined} onPress={onKeep}>{t.keep}</Button>
+        </DialogFooter>
+      </Suspense>
     </Dialog>
   );
 }

@@ -1,6 +1,9 @@
 // A three-way merge of JSON values: changes made on two sides of the same base.
 
-/** `theirs` with every change from `base` to `mine`. Where both sides changed the same field, mine wins; lists are one field. */
+/**
+ * Returns `theirs` with every change from `base` to `mine`. If both sides changed the same field, mine wins.
+ * A list counts as one field.
+ */
 export function mergeChanges(base: unknown, mine: unknown, theirs: unknown): unknown {
   if (isEqual(mine, base)) return theirs;
   if (!isObject(base) || !isObject(mine) || !isObject(theirs)) return mine;
@@ -13,7 +16,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Equal as JSON: the order of fields does not count, and a field that is undefined is no field. */
+/** Equality of JSON values: the order of fields is ignored, and an undefined field counts as absent. */
 export function isEqual(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (Array.isArray(one) && Array.isArray(other)) {

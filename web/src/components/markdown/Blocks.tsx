@@ -1,38 +1,38 @@
-// Markdown block by block: headings, lists, tables, code.
+// Renders Markdown blocks: headings, lists, tables, code.
 import type { MarkedToken, Token, Tokens } from 'marked';
 import { createContext, memo, type ReactNode, use, useState } from 'react';
 
 import { CopyButton } from '@/components/CopyButton';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { type Block, NOTHING, read } from './blocks';
 import { decoded } from './entities';
 import { Inline } from './Inline';
 import css from './Markdown.module.css';
 
-const WORDS = words(
+const TEXTS = texts(
   { code: 'Code', table: 'Table', copyCode: 'Copy code', done: 'Done', open: 'Not done' },
   { code: '代码', table: '表格', copyCode: '复制代码', done: '已完成', open: '未完成' },
 );
 
 export default function Blocks({ text }: { text: string }) {
-  const [known, setKnown] = useState(NOTHING);
-  const now = read(text, known);
-  if (now !== known) setKnown(now);
+  const [parsed, setParsed] = useState(NOTHING);
+  const now = read(text, parsed);
+  if (now !== parsed) setParsed(now);
   const depths = now.blocks.flatMap(({ token }) => (token.type === 'heading' ? [(token as Tokens.Heading).depth] : []));
   return (
     <HighestContext value={Math.min(...depths, 6)}>
-      {now.blocks.map((block) => <One key={block.at} block={block} />)}
+      {now.blocks.map((block) => <BlockView key={block.at} block={block} />)}
     </HighestContext>
   );
 }
 
-/** What stands is not read again, though a block object may be another one. */
-const One = memo(function One({ block }: { block: Block }) {
-  return <Drawn token={block.token} />;
+/** Memoized by content: an unchanged block is not rendered again, even if its object is new. */
+const BlockView = memo(function BlockView({ block }: { block: Block }) {
+  return <TokenView token={block.token} />;
 }, (one, other) => one.block.raw === other.block.raw);
 
-function Drawn({ token: given }: { token: Token }): ReactNode {
+function TokenView({ token: given }: { token: Token }): ReactNode {
   const token = given as MarkedToken;
   switch (token.type) {
     case 'space': case 'def': return null;
@@ -50,10 +50,10 @@ function Drawn({ token: given }: { token: Token }): ReactNode {
 }
 
 function All({ tokens }: { tokens: readonly Token[] }) {
-  return tokens.map((token, at) => <Drawn key={at} token={token} />);
+  return tokens.map((token, at) => <TokenView key={at} token={token} />);
 }
 
-/** The depth of the highest heading in the text, which comes right below the heading of the page. */
+/** The highest heading level in the text, which is rendered one level below the heading of the page. */
 const HighestContext = createContext(1);
 
 function Title({ depth, children }: { depth: number; children: ReactNode }) {
@@ -63,7 +63,7 @@ function Title({ depth, children }: { depth: number; children: ReactNode }) {
 }
 
 function Code({ token: { lang, text } }: { token: Tokens.Code }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const language = lang?.split(/\s/)[0] ?? '';
   return (
     <figure className={css.block}>
@@ -71,7 +71,7 @@ function Code({ token: { lang, text } }: { token: Tokens.Code }) {
         <span>{language}</span>
         <CopyButton text={text} look="quiet" label={t.copyCode} />
       </figcaption>
-      {/* Long lines are scrolled, by keys too. */}
+      {/* Focusable, so that long lines can be scrolled by keyboard. */}
       <pre tabIndex={0} role="region" aria-label={language === '' ? t.code : language}><code>{text}</code></pre>
     </figure>
   );
@@ -84,7 +84,7 @@ function List({ token }: { token: Tokens.List }) {
 }
 
 function Item({ item }: { item: Tokens.ListItem }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const tokens = item.tokens.filter(({ type }) => type !== 'checkbox');
   return (
     <li className={item.task ? css.task : ''}>
@@ -95,7 +95,7 @@ function Item({ item }: { item: Tokens.ListItem }) {
 }
 
 function Table({ token: { header, rows } }: { token: Tokens.Table }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return (
     <div className={css.table} tabIndex={0} role="region" aria-label={t.table}>
       <table>

@@ -1,7 +1,8 @@
-// What stands within a line: emphasis, code, links. Pictures are files of one's own, or links, and HTML is the text that it is.
+// Renders inline Markdown: emphasis, code, links. Images are the user's artifacts, or become links; HTML is
+// shown as text.
 import { ExternalLink, Image } from 'lucide-react';
-import { Fragment, type ReactNode } from 'react';
 import type { MarkedToken, Token } from 'marked';
+import { Fragment, type ReactNode } from 'react';
 
 import { artifactOf } from '@/components/picture/artifact';
 import { ArtifactPicture } from '@/components/picture/ArtifactPicture';
@@ -11,7 +12,7 @@ import { decoded } from './entities';
 import css from './Markdown.module.css';
 
 export function Inline({ tokens }: { tokens: readonly Token[] | undefined }): ReactNode {
-  // Words never change places: each is known by its own.
+  // The index is a stable key: tokens are only appended.
   return tokens?.map((token, at) => <Fragment key={at}>{drawn(token as MarkedToken)}</Fragment>);
 }
 

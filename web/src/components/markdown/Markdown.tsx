@@ -1,4 +1,4 @@
-// Markdown that nobody vouches for: as text and known elements, never as HTML. What draws it is loaded when it is needed.
+// Renders untrusted Markdown as text and known elements, never as HTML. The renderer is loaded on demand.
 import { lazy, Suspense } from 'react';
 
 import css from './Markdown.module.css';

@@ -1,13 +1,13 @@
-// Where a link in a text that nobody vouches for may lead.
+// Validates links in untrusted text.
 const ALLOWED = new Set(['http:', 'https:', 'mailto:']);
 
-/** The address, or nothing where it would do more than open a page. */
+/** Returns the address, or `undefined` if it is not an absolute web or mail address. */
 export function safeAddress(href: string): string | undefined {
   try {
     const { protocol, href: whole } = new URL(href);
     return ALLOWED.has(protocol) ? whole : undefined;
   } catch {
-    // One without a host would lead around in the console.
+    // A link without a host would navigate inside the console.
     return undefined;
   }
 }

@@ -1,8 +1,9 @@
-// A growing text in blocks: only from the last one on is it read anew, so that what stands is not drawn again.
+// Incremental parser for growing Markdown: reads again from the last block on, so that finished blocks are
+// not rendered again.
 import { lexer, type Token } from 'marked';
 
 export interface Block {
-  /** Where it begins, which tells it from the others. */
+  /** The offset of the block in the text, which identifies it. */
   at: number;
   raw: string;
   token: Token;
@@ -15,13 +16,13 @@ export interface Read {
 
 export const NOTHING: Read = { text: '', blocks: [] };
 
-/** `before` is what was read of the text when it was shorter. */
+/** Parses the text; `before` is the result for its shorter prefix. */
 export function read(text: string, before: Read): Read {
   if (text === before.text) return before;
-  const kept = text.startsWith(before.text) ? settled(before.blocks) : [];
-  const last = kept.at(-1);
+  const finished = text.startsWith(before.text) ? finishedBlocks(before.blocks) : [];
+  const last = finished.at(-1);
   let at = last === undefined ? 0 : last.at + last.raw.length;
-  const blocks = [...kept];
+  const blocks = [...finished];
   for (const token of lexer(text.slice(at))) {
     blocks.push({ at, raw: token.raw, token });
     at += token.raw.length;
@@ -29,8 +30,8 @@ export function read(text: string, before: Read): Read {
   return { text, blocks };
 }
 
-/** All but the last one that is no empty line: a line below may still belong to it. */
-function settled(blocks: readonly Block[]): readonly Block[] {
+/** The finished blocks: all before the last non-empty one, which the next line may extend. */
+function finishedBlocks(blocks: readonly Block[]): readonly Block[] {
   const end = blocks.findLastIndex(({ token }) => token.type !== 'space');
   return blocks.slice(0, Math.max(0, end));
 }

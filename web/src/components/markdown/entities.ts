@@ -1,4 +1,4 @@
-// The few names of characters that people write in Markdown.
+// The few HTML entities that people write in Markdown.
 const NAMED: Readonly<Record<string, string>> = {
   amp: '&', lt: '<', gt: '>', quot: '"', apos: '\'', nbsp: '\u00a0', copy: '©', reg: '®', hellip: '…', mdash: '—', ndash: '–', times: '×', deg: '°',
   rarr: '→', larr: '←', middot: '·', bull: '•', euro: '€', laquo: '«', raquo: '»',

@@ -1,4 +1,4 @@
-// The form for a password of one's own over the page that is open; loaded when it is opened.
+// A dialog with the form for the user's own password; loaded when it is opened.
 import { Dialog } from '@/components/Dialog';
 
 import { PasswordForm } from './PasswordForm';

@@ -1,20 +1,20 @@
-// A new password for oneself, typed twice.
+// The form for the user's own password, entered twice.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, type SyntheticEvent, useState } from 'react';
 
-import { ApiError, wordsOf } from '@/api/client';
+import { ApiError, errorText } from '@/api/client';
 import { meQuery, useMe } from '@/api/me';
 import { setOwnPassword } from '@/api/password';
 import { Button } from '@/components/Button';
 import { TextField } from '@/components/Field';
 import { ErrorNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './PasswordForm.module.css';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    fresh: 'New password', freshAbout: 'At least 8 characters.', again: 'Repeat password', differ: 'The two are not the same.',
+    fresh: 'New password', freshAbout: 'At least 8 characters.', again: 'Repeat password', differ: 'The passwords do not match.',
     set: 'Set password', change: 'Change password',
   },
   { fresh: '新密码', freshAbout: '至少 8 个字符。', again: '再次输入', differ: '两次输入不一致。', set: '设置密码', change: '修改密码' },
@@ -22,12 +22,12 @@ const WORDS = words(
 
 export interface PasswordFormProps {
   onDone: () => void;
-  /** Beside the button that sets it. */
+  /** Content beside the submit button. */
   children?: ReactNode;
 }
 
 export function PasswordForm({ onDone, children }: PasswordFormProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const me = useMe();
   const queries = useQueryClient();
   const [password, setPassword] = useState('');
@@ -39,12 +39,12 @@ export function PasswordForm({ onDone, children }: PasswordFormProps) {
       setAgain('');
       onDone();
       queries.setQueryData(meQuery.queryKey, (before) => before && { ...before, hasPassword: now.hasPassword });
-      // What was asked while there was no session was refused.
+      // Requests sent while the session was replaced were refused.
       await queries.invalidateQueries();
     },
   });
   const refused = save.error instanceof ApiError ? save.error.violations.find(({ path }) => path === 'password')?.message : undefined;
-  // Not before there is enough of it to be compared.
+  // Compared only once the repeated password is no longer a prefix.
   const differs = again !== '' && !password.startsWith(again);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
@@ -52,7 +52,7 @@ export function PasswordForm({ onDone, children }: PasswordFormProps) {
   };
   return (
     <form onSubmit={submit} className={css.form} noValidate>
-      {/* So that password managers know whose it is. */}
+      {/* The user name, for password managers. */}
       <input type="text" name="username" autoComplete="username" value={me.user.name} readOnly hidden />
       <TextField
         label={t.fresh} description={t.freshAbout} value={password} onChange={setPassword} error={refused} type="password" autoComplete="new-password" isRequired
@@ -60,7 +60,7 @@ export function PasswordForm({ onDone, children }: PasswordFormProps) {
       <TextField
         label={t.again} value={again} onChange={setAgain} error={differs ? t.differ : undefined} type="password" autoComplete="new-password" isRequired
       />
-      {save.error !== null && refused === undefined && <ErrorNote>{wordsOf(save.error)}</ErrorNote>}
+      {save.error !== null && refused === undefined && <ErrorNote>{errorText(save.error)}</ErrorNote>}
       <div className={css.acts}>
         <Button type="submit" look="primary" isPending={save.isPending} isDisabled={password === '' || password !== again}>{me.hasPassword ? t.change : t.set}</Button>
         {children}

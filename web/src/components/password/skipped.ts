@@ -1,4 +1,5 @@
-// Whether the first page no longer asks for a password, in this browser. The banner goes on until there is one.
+// Remembers in this browser that the password form of the first page was skipped. The banner remains until a
+// password is set.
 import { useSyncExternalStore } from 'react';
 
 const KEY = 'haft.password.skipped';

@@ -1,8 +1,9 @@
-// A picture that is a file of one's own. Until it is there, and where it is none, stands what else there is to show.
+// Shows an artifact as a picture. Until it is loaded, and if it is not a picture, the children are shown
+// instead.
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 
-import { ownHeaders } from '@/api/client';
+import { requestHeaders } from '@/api/client';
 
 import type { Artifact } from './artifact';
 import { dataUrl } from './dataUrl';
@@ -10,7 +11,7 @@ import { dataUrl } from './dataUrl';
 interface Props {
   artifact: Artifact;
   alt: string;
-  /** In its place. */
+  /** Shown instead of the picture. */
   children: ReactNode;
 }
 
@@ -19,17 +20,17 @@ export function ArtifactPicture({ artifact: { id, sig }, alt, children }: Props)
   const { data = null } = useQuery({
     queryKey: ['pictures', id, sig],
     queryFn: ({ signal }) => read(id, sig, signal),
-    // A file stays what it is.
+    // Artifacts are immutable.
     staleTime: Infinity,
   });
   if (data === null || isBroken) return children;
   return <img src={data} alt={alt} onError={() => setIsBroken(true)} />;
 }
 
-/** What the page may show, by its address; nothing for a file that is no picture, or not there. */
+/** Returns the picture as a `data:` URL, or `null` if the artifact is not a picture or does not exist. */
 async function read(id: string, sig: string | undefined, signal: AbortSignal): Promise<string | null> {
-  // An element of its own could not say which space it is in.
-  const answer = await fetch(`/api/artifacts/${id}${sig === undefined ? '' : `?sig=${encodeURIComponent(sig)}`}`, { headers: ownHeaders(), signal });
+  // An `img` element cannot send the header that names the space.
+  const answer = await fetch(`/api/artifacts/${id}${sig === undefined ? '' : `?sig=${encodeURIComponent(sig)}`}`, { headers: requestHeaders(), signal });
   const type = answer.headers.get('content-type') ?? '';
   if (!answer.ok || !type.startsWith('image/')) {
     await answer.body?.cancel();

@@ -1,18 +1,18 @@
-// Yes or no. Untouched it shows its default and is not sent; touched it is sent either way, until it is cleared.
+// A switch for a boolean. Until the user sets it, it shows the default and sends nothing.
 import { X } from 'lucide-react';
 
 import { IconButton } from '@/components/Button';
 import { Switch } from '@/components/Field';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import type { InputProps } from './field';
-import { Complaint } from './Complaint';
+import { ErrorText } from './ErrorText';
 import css from './SchemaForm.module.css';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 export function BooleanInput(props: InputProps) {
   const { label, isLabelHidden, aside, description, schema, value, onChange, isRequired, isDisabled, error } = props;
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const preset = schema['default'] === true;
   const isSet = typeof value === 'boolean';
   return (
@@ -30,7 +30,7 @@ export function BooleanInput(props: InputProps) {
           <span className={css.limits}>{'default' in schema ? t.isDefault : t.notSet}</span>
         )}
       </div>
-      <Complaint error={error} />
+      <ErrorText error={error} />
     </>
   );
 }

@@ -1,20 +1,20 @@
-// One of the values that are allowed.
+// A select for the values of an `enum`.
 import { Select } from '@/components/Field';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { frameOf, type InputProps } from './field';
 import { isSame, type JsonValue } from './schema';
 import { type ChoiceOption, labelOfValue } from './shape';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 const NOTHING = '';
 
 export function ChoiceInput({ options, ...props }: InputProps & { options: readonly ChoiceOption[] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { value, schema, onChange, isRequired } = props;
   const chosen = options.findIndex((option) => value !== undefined && isSame(option.value, value));
   const preset = schema['default'] as JsonValue | undefined;
-  // The default is said where nothing is chosen.
+  // The empty option shows the default.
   const empty = preset === undefined ? t.notSet : t.byDefault(labelOfValue(preset));
   const all = options.map((option, index) => ({ ...option, value: String(index) }));
   return (

@@ -1,17 +1,17 @@
-// The only value there is: shown as it is when it must be there, else to be sent or not.
+// A constant: shown as text if it is required, else as a checkbox that sends it.
 import { Checkbox } from '@/components/Field';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
-import { Complaint } from './Complaint';
+import { ErrorText } from './ErrorText';
 import type { InputProps } from './field';
 import type { JsonValue } from './schema';
 import css from './SchemaForm.module.css';
 import { labelOfValue } from './shape';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 export function ConstInput({ fixed, ...props }: InputProps & { fixed: JsonValue }) {
   const { label, aside, description, value, onChange, isRequired, isDisabled, error } = props;
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const text = labelOfValue(fixed);
   return (
     <>
@@ -27,7 +27,7 @@ export function ConstInput({ fixed, ...props }: InputProps & { fixed: JsonValue 
         />
       )}
       {description !== null && <p className={css.about}>{description}</p>}
-      <Complaint error={error} />
+      <ErrorText error={error} />
     </>
   );
 }

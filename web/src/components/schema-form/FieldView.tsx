@@ -1,7 +1,7 @@
-// One field of whatever kind its schema asks for, with its name, what it is for, its bounds, and what is wrong with it.
+// One field: the input for its schema, with label, description, limits and error.
 import { memo, type ReactNode, useMemo } from 'react';
 
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { BooleanInput } from './BooleanInput';
 import { ChoiceInput } from './ChoiceInput';
@@ -18,10 +18,10 @@ import { NumberInput } from './NumberInput';
 import { ObjectInput } from './ObjectInput';
 import { type JsonSchema, type JsonValue, textOf } from './schema';
 import css from './SchemaForm.module.css';
-import { type Drawn, draw } from './shape';
+import { type ParsedField, parseField } from './shape';
 import { TextInput } from './TextInput';
 import { VariantsInput } from './VariantsInput';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 export interface FieldViewProps {
   schema: JsonSchema;
@@ -31,46 +31,46 @@ export interface FieldViewProps {
   value: JsonValue | undefined;
   onChange: (value: JsonValue | undefined) => void;
   isRequired: boolean;
-  /** In place of what the schema or the name says. */
+  /** Replaces the label from the schema or the property name. */
   label?: string;
   isLabelHidden?: boolean;
   aside?: ReactNode;
-  /** Within another field of the same path. */
+  /** Rendered inside another field that has the same path. */
   isInner?: boolean;
 }
 
 export const FieldView = memo(function FieldView(props: FieldViewProps) {
   const { schema, name, path, depth, value, onChange, isRequired, isLabelHidden = false, aside, isInner = false } = props;
   const { root, errors, isDisabled, idPrefix } = useForm();
-  const t = useWords(WORDS);
-  const drawn = useMemo(() => draw(schema, root, name, depth), [schema, root, name, depth]);
-  const label = props.label ?? labelOf(drawn.schema, name);
+  const t = useTexts(TEXTS);
+  const parsed = useMemo(() => parseField(schema, root, name, depth), [schema, root, name, depth]);
+  const label = props.label ?? labelOf(parsed.schema, name);
   const raw = props.label === undefined ? rawName(label, name) : undefined;
-  const limits = limitsOf(drawn, t);
-  const about = textOf(drawn.schema, 'description');
+  const limits = limitsOf(parsed, t);
+  const about = textOf(parsed.schema, 'description');
   const error = errorAt(errors, path);
-  const isNull = drawn.isNullable && value === null;
-  const hasAside = raw !== undefined || drawn.isNullable || aside !== undefined;
+  const isNull = parsed.isNullable && value === null;
+  const hasAside = raw !== undefined || parsed.isNullable || aside !== undefined;
   const input: InputProps = {
-    label, isLabelHidden, path, depth, isRequired, error, value: isNull ? undefined : value, onChange, schema: drawn.schema,
+    label, isLabelHidden, path, depth, isRequired, error, value: isNull ? undefined : value, onChange, schema: parsed.schema,
     isDisabled: isDisabled || isNull,
     description: about === undefined && limits === undefined ? null : <About text={about} limits={limits} />,
     aside: !hasAside ? null : (
       <span className={css.aside}>
         {raw !== undefined && <code className={css.raw}>{raw}</code>}
         {aside}
-        {drawn.isNullable && <NullToggle label={label} isNull={isNull} isDisabled={isDisabled} onChange={onChange} />}
+        {parsed.isNullable && <NullToggle label={label} isNull={isNull} isDisabled={isDisabled} onChange={onChange} />}
       </span>
     ),
   };
   return (
-    <div className={css.field} id={isInner ? undefined : `${idPrefix}-${path}`} data-path={path} data-wrong={error === undefined ? undefined : ''}>
-      <Input drawn={drawn} input={input} />
+    <div className={css.field} id={isInner ? undefined : `${idPrefix}-${path}`} data-path={path} data-error={error === undefined ? undefined : ''}>
+      <Input parsed={parsed} input={input} />
     </div>
   );
 });
 
-function Input({ drawn: { shape }, input }: { drawn: Drawn; input: InputProps }) {
+function Input({ parsed: { shape }, input }: { parsed: ParsedField; input: InputProps }) {
   switch (shape.kind) {
     case 'const':
       return <ConstInput {...input} fixed={shape.value} />;
@@ -96,7 +96,7 @@ function Input({ drawn: { shape }, input }: { drawn: Drawn; input: InputProps })
 }
 
 function About({ text, limits }: { text: string | undefined; limits: string | undefined }) {
-  // A dot parts them where no full stop does.
+  // A dot separates them if the text does not end with punctuation.
   const parted = text === undefined ? '' : `${css.apart} ${/[.。!?！？]$/.test(text) ? '' : css.dotted}`;
   return (
     <>

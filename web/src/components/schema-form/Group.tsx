@@ -1,33 +1,33 @@
-// Fields that belong together: named, set in, and folded away while they are not needed.
+// A labeled group of fields. An optional group is collapsed until it has a value or an error.
 import { ChevronRight, X } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
 import { Button } from 'react-aria-components';
 
 import { IconButton } from '@/components/Button';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
-import { Complaint } from './Complaint';
+import { ErrorText } from './ErrorText';
 import { useForm } from './context';
-import { isWrongWithin } from './errors';
+import { hasErrorWithin } from './errors';
 import type { InputProps } from './field';
 import css from './SchemaForm.module.css';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 export function Group({ children, ...props }: Omit<InputProps, 'schema' | 'depth'> & { children: ReactNode }) {
   const { label, isLabelHidden, aside, description, path, value, onChange, isRequired, isDisabled, error } = props;
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const form = useForm();
   const { errors } = form;
   const [isOpen, setIsOpen] = useState(isRequired || value !== undefined);
   const [seen, setSeen] = useState(errors);
   const title = useId();
   const body = useId();
-  // Nothing that is wrong stays out of sight.
+  // Expands the group when new errors are inside it.
   if (seen !== errors) {
     setSeen(errors);
-    if (isWrongWithin(errors, path)) setIsOpen(true);
+    if (hasErrorWithin(errors, path)) setIsOpen(true);
   }
-  // Null has nothing in it.
+  // A null value has no fields to show.
   const isNull = isDisabled && !form.isDisabled;
   const isShown = (isOpen || isRequired) && !isNull;
   const name = <>{label}{isRequired && <span className={css.required} aria-hidden> *</span>}</>;
@@ -47,7 +47,7 @@ export function Group({ children, ...props }: Omit<InputProps, 'schema' | 'depth
         )}
       </div>
       {description !== null && <p className={css.about}>{description}</p>}
-      <Complaint error={error} />
+      <ErrorText error={error} />
       <div id={body} className={isLabelHidden ? css.flat : css.inner} hidden={!isShown}>{isShown && children}</div>
     </div>
   );

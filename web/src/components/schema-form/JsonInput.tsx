@@ -1,15 +1,15 @@
-// What has no form is written as JSON; what is not JSON yet is said at once and not sent.
+// A JSON editor for values without a specific input. Text that is not valid JSON is reported and not sent.
 import { useEffect, useState } from 'react';
 
 import { CodeEditor, pretty } from '@/components/Code';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
-import { Complaint } from './Complaint';
+import { ErrorText } from './ErrorText';
 import { useForm } from './context';
 import type { InputProps } from './field';
 import { isSame, type JsonValue } from './schema';
 import css from './SchemaForm.module.css';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 function read(text: string): { value: JsonValue | undefined } | { why: string } {
   if (text.trim() === '') return { value: undefined };
@@ -21,11 +21,11 @@ function read(text: string): { value: JsonValue | undefined } | { why: string } 
 }
 
 export function JsonInput({ label, isLabelHidden, aside, description, schema, path, value, onChange, isRequired, isDisabled, error }: InputProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { setBroken } = useForm();
   const [text, setText] = useState(() => (value === undefined ? '' : pretty(value)));
   const [given, setGiven] = useState(value);
-  // A value from elsewhere takes the place of the text.
+  // The value was changed outside this editor: replace the text.
   if (!isSame(given, value)) {
     setGiven(value);
     setText(value === undefined ? '' : pretty(value));
@@ -57,7 +57,7 @@ export function JsonInput({ label, isLabelHidden, aside, description, schema, pa
         {...(isDisabled ? {} : { onChange: change })} {...('default' in schema ? { placeholder: pretty(schema['default']) } : {})}
       />
       {description !== null && <p className={css.about}>{description}</p>}
-      <Complaint error={isBroken ? t.badJson(why) : error} />
+      <ErrorText error={isBroken ? t.badJson(why) : error} />
     </>
   );
 }

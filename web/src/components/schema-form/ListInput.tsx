@@ -1,9 +1,9 @@
-// A list: items are added, taken away and moved, by pointer or by keys.
+// A list of fields whose items can be added, removed and moved.
 import { Plus } from 'lucide-react';
 import { useRef, useState } from 'react';
 
 import { Button } from '@/components/Button';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { useForm } from './context';
 import { pathOf } from './errors';
@@ -16,30 +16,30 @@ import { RowActions } from './RowActions';
 import { firstField, useFocusNext, useRowKeys } from './rows';
 import type { JsonValue } from './schema';
 import css from './SchemaForm.module.css';
-import { draw, type Shape } from './shape';
+import { parseField, type Shape } from './shape';
 import { moved, withItem, withoutItem } from './value';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
-/** More than this nobody edits in a form. */
-const MOST_ROWS = 100;
+/** Longer lists are edited as JSON. */
+const MAX_ROWS = 100;
 
 type ListShape = Extract<Shape, { kind: 'list' }>;
 
 export function ListInput({ shape, ...props }: InputProps & { shape: ListShape }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { value } = props;
   if (value !== undefined && !Array.isArray(value)) return <JsonInput {...props} />;
-  if ((value?.length ?? 0) > MOST_ROWS) return <JsonInput {...props} description={<>{props.description} {t.tooMany}</>} />;
+  if ((value?.length ?? 0) > MAX_ROWS) return <JsonInput {...props} description={<>{props.description} {t.tooMany}</>} />;
   return <Group {...props}><Rows {...props} shape={shape} list={value ?? []} /></Group>;
 }
 
 function Rows({ shape, list, label, path, depth, onChange, isRequired }: InputProps & { shape: ListShape; list: JsonValue[] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { root, isDisabled } = useForm();
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const [keys, setKeys] = useRowKeys(list.length);
-  const [said, setSaid] = useState('');
-  const focusNext = useFocusNext(place);
+  const [announcement, setAnnouncement] = useState('');
+  const focusNext = useFocusNext(container);
   const row = (at: number) => `:scope > ol > [data-row="${at}"]`;
   const change = (next: JsonValue[]) => onChange(next.length === 0 && !isRequired ? undefined : next);
   const add = () => {
@@ -53,22 +53,22 @@ function Rows({ shape, list, label, path, depth, onChange, isRequired }: InputPr
     change(withoutItem(list, at));
   };
   const move = (from: number, to: number) => {
-    const ways = to < from ? ['up', 'down'] : ['down', 'up'];
-    focusNext(ways.map((way) => `${row(to)} [data-act="${way}"] button:not(:disabled)`));
-    setSaid(t.wasMoved(to + 1));
+    const directions = to < from ? ['up', 'down'] : ['down', 'up'];
+    focusNext(directions.map((direction) => `${row(to)} [data-act="${direction}"] button:not(:disabled)`));
+    setAnnouncement(t.wasMoved(to + 1));
     setKeys(moved(keys, from, to));
     change(moved(list, from, to));
   };
-  const isFlat = !['object', 'list', 'variants', 'json'].includes(draw(shape.items, root, '', depth + 1).shape.kind);
+  const isFlat = !['object', 'list', 'variants', 'json'].includes(parseField(shape.items, root, '', depth + 1).shape.kind);
   return (
-    <div ref={place} className={css.list}>
+    <div ref={container} className={css.list}>
       {list.length > 0 && (
         <ol className={css.rows}>
           {list.map((item, at) => (
             <li key={keys[at]} data-row={at} className={isFlat ? css.flatRow : css.row}>
               {!isFlat && <span className={css.rowName} aria-hidden>{at + 1}</span>}
               <RowActions
-                at={at} count={list.length} mayRemove={list.length > shape.least} isDisabled={isDisabled}
+                at={at} count={list.length} mayRemove={list.length > shape.minItems} isDisabled={isDisabled}
                 move={(to) => move(at, to)} remove={() => remove(at)}
               />
               <div className={css.rowField}>
@@ -82,11 +82,11 @@ function Rows({ shape, list, label, path, depth, onChange, isRequired }: InputPr
         </ol>
       )}
       <div data-act="add">
-        <Button small icon={<Plus aria-hidden />} isDisabled={isDisabled || list.length >= shape.most} onPress={add} aria-label={t.addTo(label)}>
+        <Button small icon={<Plus aria-hidden />} isDisabled={isDisabled || list.length >= shape.maxItems} onPress={add} aria-label={t.addTo(label)}>
           {t.add}
         </Button>
       </div>
-      <span className="hidden" role="status">{said}</span>
+      <span className="hidden" role="status">{announcement}</span>
     </div>
   );
 }

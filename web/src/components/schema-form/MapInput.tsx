@@ -1,10 +1,10 @@
-// Fields whose names are given by whoever fills the form: rows of a name and a value.
+// Additional properties of an object, as rows of a name and a value.
 import { Plus, Trash2 } from 'lucide-react';
 import { useRef, useState } from 'react';
 
 import { Button, IconButton } from '@/components/Button';
 import { TextField } from '@/components/Field';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { useForm } from './context';
 import { pathOf } from './errors';
@@ -14,12 +14,12 @@ import { firstField, useFocusNext } from './rows';
 import { isSame, type JsonObject, type JsonSchema } from './schema';
 import css from './SchemaForm.module.css';
 import { type MapRow, objectOfRows } from './value';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 interface Props {
   label: string;
   items: JsonSchema;
-  /** The fields that have a place of their own. */
+  /** Properties that have their fields elsewhere in the form. */
   named: readonly string[];
   path: string;
   depth: number;
@@ -34,16 +34,16 @@ function split(value: JsonObject, named: readonly string[], isNamed: boolean): J
 const rowsOf = (value: JsonObject): MapRow[] => Object.entries(value).map(([name, one], id) => ({ id, name, value: one }));
 
 export function MapInput({ label, items, named, path, depth, value, onChange }: Props) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { root, isDisabled } = useForm();
-  const place = useRef<HTMLDivElement>(null);
-  const focusNext = useFocusNext(place);
+  const container = useRef<HTMLDivElement>(null);
+  const focusNext = useFocusNext(container);
   const rest = split(value, named, false);
-  const [kept, setKept] = useState(() => rowsOf(rest));
-  // Rows without a name live here alone; anything else that differs came from elsewhere.
-  const rows = isSame(objectOfRows(kept), rest) ? kept : rowsOf(rest);
+  const [edited, setEdited] = useState(() => rowsOf(rest));
+  // Rows without a name exist only in this state. Any other difference was made outside this component.
+  const rows = isSame(objectOfRows(edited), rest) ? edited : rowsOf(rest);
   const change = (next: MapRow[]) => {
-    setKept(next);
+    setEdited(next);
     onChange({ ...split(value, named, true), ...objectOfRows(next) });
   };
   const edit = (id: number, part: Partial<MapRow>) => change(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));
@@ -56,7 +56,7 @@ export function MapInput({ label, items, named, path, depth, value, onChange }: 
     change(rows.filter((_, index) => index !== at));
   };
   return (
-    <div ref={place} className={css.list} role="group" aria-label={label}>
+    <div ref={container} className={css.list} role="group" aria-label={label}>
       {rows.map((row, at) => {
         const isTwice = row.name !== '' && (named.includes(row.name) || rows.some((other, index) => index > at && other.name === row.name));
         return (

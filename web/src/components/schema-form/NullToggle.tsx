@@ -1,11 +1,11 @@
-// Null is a value of its own, other than leaving a field empty.
+// A toggle that sends null, which differs from leaving the field empty.
 import { ToggleButton } from 'react-aria-components';
 
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import type { JsonValue } from './schema';
 import css from './SchemaForm.module.css';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 interface Props {
   label: string;
@@ -15,7 +15,7 @@ interface Props {
 }
 
 export function NullToggle({ label, isNull, isDisabled, onChange }: Props) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return (
     <ToggleButton
       aria-label={t.sendNull(label)} isSelected={isNull} isDisabled={isDisabled} className={css.null ?? ''}

@@ -1,4 +1,4 @@
-// A number within its bounds; what is not a number yet (from JSON) is shown as an empty field.
+// A number within its limits. A value that is not a number is shown as an empty field.
 import { NumberField } from '@/components/Field';
 
 import { frameOf, type InputProps } from './field';
@@ -8,7 +8,7 @@ import type { Shape } from './shape';
 export function NumberInput({ shape, ...props }: InputProps & { shape: Extract<Shape, { kind: 'number' }> }) {
   const { value, schema, onChange } = props;
   const { minimum, maximum, step } = shape;
-  // The default is the placeholder: it counts as long as nothing is written.
+  // The server applies the default while the field is empty.
   const preset = numberOf(schema, 'default');
   return (
     <NumberField

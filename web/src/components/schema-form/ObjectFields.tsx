@@ -1,4 +1,4 @@
-// The fields of an object, and those that anybody may add to it.
+// The fields of an object, with rows for additional properties.
 import { useForm } from './context';
 import { pathOf } from './errors';
 import { FieldView } from './FieldView';
@@ -11,14 +11,14 @@ import { withField } from './value';
 interface Props {
   shape: Extract<Shape, { kind: 'object' }>;
   schema: JsonSchema;
-  /** Of the object, or of what may be added to it. */
+  /** The label of the object, or of its additional properties. */
   label: string;
   path: string;
   depth: number;
   value: JsonValue | undefined;
   onChange: (value: JsonValue | undefined) => void;
   isRequired: boolean;
-  /** Drawn elsewhere. */
+  /** A property that is rendered elsewhere. */
   omit?: string;
 }
 
@@ -29,7 +29,7 @@ export function ObjectFields({ shape, schema, label, path, depth, value, onChang
     const initial = initialOf(schema, root, depth);
     const whole: JsonObject = isJsonObject(value) || !isJsonObject(initial) ? next : { ...initial, ...next };
     const isEmpty = Object.keys(whole).length === 0 || isSame(whole, initial);
-    // An optional object in which nothing is left is left out itself.
+    // An optional object that is empty is removed.
     onChange(isEmpty && !isRequired ? undefined : whole);
   };
   const names = shape.fields.map((field) => field.name);

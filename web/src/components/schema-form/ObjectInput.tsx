@@ -1,4 +1,4 @@
-// An object within the form.
+// A nested object, as a group of its fields.
 import { useForm } from './context';
 import { errorsOfGroup } from './errors';
 import type { InputProps } from './field';

@@ -1,11 +1,11 @@
-// What can be done with one row of a list.
+// The buttons of a list row: move up, move down, remove.
 import { ArrowDown, ArrowUp, Trash2 } from 'lucide-react';
 
 import { IconButton } from '@/components/Button';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import css from './SchemaForm.module.css';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 interface Props {
   at: number;
@@ -17,18 +17,18 @@ interface Props {
 }
 
 export function RowActions({ at, count, mayRemove, isDisabled, move, remove }: Props) {
-  const t = useWords(WORDS);
-  const place = at + 1;
+  const t = useTexts(TEXTS);
+  const position = at + 1;
   return (
     <span className={css.acts}>
       <span data-act="up">
-        <IconButton label={t.up(place)} isDisabled={isDisabled || at === 0} onPress={() => move(at - 1)}><ArrowUp aria-hidden /></IconButton>
+        <IconButton label={t.up(position)} isDisabled={isDisabled || at === 0} onPress={() => move(at - 1)}><ArrowUp aria-hidden /></IconButton>
       </span>
       <span data-act="down">
-        <IconButton label={t.down(place)} isDisabled={isDisabled || at === count - 1} onPress={() => move(at + 1)}><ArrowDown aria-hidden /></IconButton>
+        <IconButton label={t.down(position)} isDisabled={isDisabled || at === count - 1} onPress={() => move(at + 1)}><ArrowDown aria-hidden /></IconButton>
       </span>
       <span data-act="remove">
-        <IconButton label={t.remove(place)} isDisabled={isDisabled || !mayRemove} onPress={remove}><Trash2 aria-hidden /></IconButton>
+        <IconButton label={t.remove(position)} isDisabled={isDisabled || !mayRemove} onPress={remove}><Trash2 aria-hidden /></IconButton>
       </span>
     </span>
   );

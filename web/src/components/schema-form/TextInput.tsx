@@ -1,18 +1,18 @@
-// Text: a line, several lines, an address, a day or a time.
+// A text field: one line, several lines, e-mail, URL, date or time.
 import { TextField } from '@/components/Field';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { frameOf, type InputProps } from './field';
 import { textOf } from './schema';
 import { labelOfValue, type TextInput as Kind } from './shape';
 import { localTime, zonedTime } from './value';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 export function TextInput({ input, isLong, ...props }: InputProps & { input: Kind; isLong: boolean }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { value, schema, onChange } = props;
   const text = value === undefined || value === null ? '' : labelOfValue(value);
-  // The default is the placeholder: it counts as long as nothing is written.
+  // The server applies the default while the field is empty.
   const preset = textOf(schema, 'default') ?? exampleOf(schema['examples']);
   const change = (next: string) => onChange(next === '' ? undefined : next);
   const shared = { ...frameOf(props), value: text, onChange: change, ...(preset === undefined ? {} : { placeholder: preset }) };
@@ -20,7 +20,7 @@ export function TextInput({ input, isLong, ...props }: InputProps & { input: Kin
   if (input === 'date-time') {
     const local = localTime(text);
     const about = <>{props.description} {t.yours}</>;
-    // What the clock's field cannot show is edited as text.
+    // Values that a date-time input cannot show are edited as text.
     if (local !== null) {
       return <TextField {...shared} description={about} type="datetime-local" value={local} onChange={(next) => onChange(zonedTime(next))} />;
     }

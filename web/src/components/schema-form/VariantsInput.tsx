@@ -1,6 +1,6 @@
-// One of several within the form: objects that say what they are, or values of different types.
+// A nested value with variants: a group with a discriminator, or a switch between types.
 import { Segmented } from '@/components/Segmented';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import type { InputProps } from './field';
 import { FieldView } from './FieldView';
@@ -9,20 +9,20 @@ import css from './SchemaForm.module.css';
 import { useVariant, variantName } from './useVariant';
 import { VariantFields } from './VariantFields';
 import type { Variants } from './variants';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
-/** So many stand side by side; more are a list to choose from. */
-const MOST_BESIDE = 3;
+/** Up to this number of variants are shown as a segmented control, more as a select. */
+const MAX_SEGMENTS = 3;
 
 export function VariantsInput({ of, ...props }: InputProps & { of: Variants }) {
-  const isPlain = of.discriminator === null && of.variants.length <= MOST_BESIDE;
+  const isPlain = of.discriminator === null && of.variants.length <= MAX_SEGMENTS;
   if (isPlain) return <PlainVariants {...props} of={of} />;
   return <Group {...props}><VariantFields {...props} of={of} /></Group>;
 }
 
 function PlainVariants({ of, ...props }: InputProps & { of: Variants }) {
   const { label, isLabelHidden, aside, path, depth, value, onChange, isRequired, isDisabled, schema } = props;
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [chosen, choose] = useVariant(of, value, onChange, depth);
   const at = chosen ?? 0;
   const variant = of.variants[at];

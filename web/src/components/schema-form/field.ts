@@ -1,4 +1,4 @@
-// What each kind of field is given.
+// The props that all field components share.
 import type { ReactNode } from 'react';
 
 import type { JsonSchema, JsonValue } from './schema';
@@ -6,21 +6,21 @@ import type { JsonSchema, JsonValue } from './schema';
 export interface InputProps {
   label: string;
   isLabelHidden: boolean;
-  /** Beside the label: the raw name, null, the choice of a type. */
+  /** Shown beside the label: the property name, the null button, the type switch. */
   aside: ReactNode;
   description: ReactNode;
   schema: JsonSchema;
   path: string;
   depth: number;
   value: JsonValue | undefined;
-  /** `undefined`: left empty, and therefore not sent. */
+  /** `undefined` means empty: the property is not sent. */
   onChange: (value: JsonValue | undefined) => void;
   isRequired: boolean;
   isDisabled: boolean;
   error: string | undefined;
 }
 
-/** What the shared fields take of it. */
+/** Selects the props that the shared field components accept. */
 export function frameOf(props: InputProps) {
   const { label, isLabelHidden, aside, description, isRequired, isDisabled, error } = props;
   return {

@@ -1,13 +1,13 @@
-// Brings whoever fills a form to what is wrong first.
+// Moves the focus to the first invalid field of a form.
 const FOCUSABLE = 'input:not(:disabled), textarea:not(:disabled), button:not(:disabled), [contenteditable="true"]';
 
-/** Whether there was a field to go to. */
-export function focusFirstWrong(form: HTMLElement): boolean {
-  const wrong = form.querySelector<HTMLElement>('[data-wrong]');
-  if (wrong === null) return false;
-  const found = wrong.querySelector<HTMLElement>('[aria-invalid="true"]:not(:disabled)')
-    ?? [...wrong.querySelectorAll<HTMLElement>(FOCUSABLE)].find((one) => one.tabIndex >= 0 && one.offsetParent !== null);
+/** Returns false if there is no invalid field that can take the focus. */
+export function focusFirstInvalid(form: HTMLElement): boolean {
+  const invalid = form.querySelector<HTMLElement>('[data-error]');
+  if (invalid === null) return false;
+  const found = invalid.querySelector<HTMLElement>('[aria-invalid="true"]:not(:disabled)')
+    ?? [...invalid.querySelectorAll<HTMLElement>(FOCUSABLE)].find((one) => one.tabIndex >= 0 && one.offsetParent !== null);
   found?.focus();
-  wrong.scrollIntoView({ block: 'nearest' });
+  invalid.scrollIntoView({ block: 'nearest' });
   return found !== undefined;
 }

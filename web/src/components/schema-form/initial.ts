@@ -1,22 +1,23 @@
-// What a form begins with: only what has no other choice. Defaults are shown, not sent: the server puts them in itself.
+// The initial value of a form: required fields that allow only one value.
+// Defaults are shown as placeholders and not sent, because the server applies them.
 import type { JsonObject, JsonSchema, JsonValue } from './schema';
-import { DEEPEST, draw } from './shape';
+import { MAX_DEPTH, parseField } from './shape';
 
-/** So many values at most, whatever the schema asks for: lists in lists would make millions. */
-export const MOST_VALUES = 200;
-const MOST_ITEMS = 20;
+/** Maximum number of values created for one form. Nested lists could otherwise create millions. */
+export const MAX_VALUES = 200;
+const MAX_ITEMS = 20;
 
-/** What is left of them for one form. */
+/** The number of values that may still be created for a form. */
 interface Budget {
   left: number;
 }
 
-/** The value a required field begins with; undefined where it is for a person to say. */
-export function initialOf(schema: JsonSchema, root: JsonSchema, depth = 0, budget: Budget = { left: MOST_VALUES }): JsonValue | undefined {
+/** Returns the initial value of a required field, or `undefined` if the user has to choose it. */
+export function initialOf(schema: JsonSchema, root: JsonSchema, depth = 0, budget: Budget = { left: MAX_VALUES }): JsonValue | undefined {
   if (budget.left <= 0) return undefined;
   budget.left -= 1;
-  const { shape, isNullable } = draw(schema, root, '', depth);
-  if (isNullable || depth > DEEPEST) return undefined;
+  const { shape, isNullable } = parseField(schema, root, '', depth);
+  if (isNullable || depth > MAX_DEPTH) return undefined;
   switch (shape.kind) {
     case 'const':
       return shape.value;
@@ -32,8 +33,8 @@ export function initialOf(schema: JsonSchema, root: JsonSchema, depth = 0, budge
     }
     case 'list': {
       const items: JsonValue[] = [];
-      const wanted = Math.min(shape.least, MOST_ITEMS);
-      while (items.length < wanted && budget.left > 0) items.push(blankOf(shape.items, root, depth + 1, budget));
+      const count = Math.min(shape.minItems, MAX_ITEMS);
+      while (items.length < count && budget.left > 0) items.push(blankOf(shape.items, root, depth + 1, budget));
       return items;
     }
     case 'variants': {
@@ -46,11 +47,11 @@ export function initialOf(schema: JsonSchema, root: JsonSchema, depth = 0, budge
   }
 }
 
-/** What stands at a place that cannot be left out: of a list, of a map. */
-export function blankOf(schema: JsonSchema, root: JsonSchema, depth = 0, budget: Budget = { left: MOST_VALUES }): JsonValue {
+/** Returns the value of a new list item or map entry, which cannot be `undefined`. */
+export function blankOf(schema: JsonSchema, root: JsonSchema, depth = 0, budget: Budget = { left: MAX_VALUES }): JsonValue {
   const initial = initialOf(schema, root, depth, budget);
   if (initial !== undefined) return initial;
-  const { shape } = draw(schema, root, '', depth);
+  const { shape } = parseField(schema, root, '', depth);
   if (shape.kind === 'boolean') return false;
   if (shape.kind === 'text') return '';
   if (shape.kind === 'choice') return shape.options[0]?.value ?? null;
@@ -58,7 +59,7 @@ export function blankOf(schema: JsonSchema, root: JsonSchema, depth = 0, budget:
   return null;
 }
 
-/** The arguments a form begins with. */
+/** Returns the initial value of a whole form. */
 export function initialValue(schema: JsonSchema): JsonObject {
   const value = initialOf(schema, schema);
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};

@@ -1,8 +1,8 @@
-// What a field is called.
+// Labels of fields, from the `title` of a schema or the name of the property.
 import { type JsonSchema, textOf } from './schema';
 
-/** `maxResults` and `max_results` read "Max results"; capitals that belong together stay. */
-export function readable(name: string): string {
+/** Turns `maxResults` and `max_results` into "Max results". Acronyms stay in capitals. */
+export function humanize(name: string): string {
   const words = name
     .replace(/([a-z\d])([A-Z])/g, '$1 $2')
     .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
@@ -14,10 +14,10 @@ export function readable(name: string): string {
 }
 
 export function labelOf(schema: JsonSchema, name: string): string {
-  return textOf(schema, 'title') ?? readable(name);
+  return textOf(schema, 'title') ?? humanize(name);
 }
 
-/** The name as it is sent, where the label does not say it anyway. */
+/** Returns the property name, or `undefined` if the label is the same text. */
 export function rawName(label: string, name: string): string | undefined {
   return label.toLowerCase() === name.toLowerCase() ? undefined : name;
 }

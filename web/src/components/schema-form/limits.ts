@@ -1,55 +1,55 @@
-// The bounds of a field, in words.
+// The limits of a field as a text: "1 to 10", "at most 80 characters".
 import { type JsonSchema, numberOf } from './schema';
-import type { Drawn } from './shape';
-import type { WORDS } from './words';
+import type { ParsedField } from './shape';
+import type { TEXTS } from './texts';
 
-type Said = typeof WORDS.zh;
+type FormTexts = typeof TEXTS.zh;
 
-/** A bound like this is no advice to anybody. */
-const FAR = 1e9;
-const MANY = 1000;
-const LONG = 100;
+/** Larger bounds, counts and lengths are technical limits and not shown. */
+const MAX_DISPLAYED_BOUND = 1e9;
+const MAX_DISPLAYED_ITEMS = 1000;
+const MAX_DISPLAYED_LENGTH = 100;
 
-export function limitsOf({ shape, schema }: Drawn, t: Said): string | undefined {
+export function limitsOf({ shape, schema }: ParsedField, t: FormTexts): string | undefined {
   switch (shape.kind) {
     case 'number':
       return numberLimits(schema, t);
     case 'text': {
-      const most = numberOf(schema, 'maxLength');
-      const least = numberOf(schema, 'minLength');
-      return counted((least ?? 0) > 1 ? least : undefined, most !== undefined && most <= LONG ? most : undefined, t, t.characters);
+      const maximum = numberOf(schema, 'maxLength');
+      const minimum = numberOf(schema, 'minLength');
+      return formatCount((minimum ?? 0) > 1 ? minimum : undefined, maximum !== undefined && maximum <= MAX_DISPLAYED_LENGTH ? maximum : undefined, t, t.characters);
     }
     case 'list':
-      return counted(shape.least > 0 ? shape.least : undefined, shape.most < MANY ? shape.most : undefined, t, t.items);
+      return formatCount(shape.minItems > 0 ? shape.minItems : undefined, shape.maxItems < MAX_DISPLAYED_ITEMS ? shape.maxItems : undefined, t, t.items);
     default:
       return undefined;
   }
 }
 
-/** How many; the number that stands last decides between one and several. */
-function counted(least: number | undefined, most: number | undefined, t: Said, said: (range: string, last: number) => string): string | undefined {
-  const range = rangeOf(least, most, t);
-  const last = most ?? least;
-  return range === undefined || last === undefined ? undefined : said(range, last);
+/** Formats a count. The last number decides between singular and plural. */
+function formatCount(minimum: number | undefined, maximum: number | undefined, t: FormTexts, format: (range: string, last: number) => string): string | undefined {
+  const range = rangeOf(minimum, maximum, t);
+  const last = maximum ?? minimum;
+  return range === undefined || last === undefined ? undefined : format(range, last);
 }
 
-function numberLimits(schema: JsonSchema, t: Said): string | undefined {
+function numberLimits(schema: JsonSchema, t: FormTexts): string | undefined {
   const near = (keyword: string) => {
     const bound = numberOf(schema, keyword);
-    return bound !== undefined && Math.abs(bound) < FAR ? bound : undefined;
+    return bound !== undefined && Math.abs(bound) < MAX_DISPLAYED_BOUND ? bound : undefined;
   };
   const [above, below, step] = [near('exclusiveMinimum'), near('exclusiveMaximum'), near('multipleOf')];
-  const said = [
+  const parts = [
     rangeOf(near('minimum'), near('maximum'), t),
     above === undefined ? undefined : t.above(String(above)),
     below === undefined ? undefined : t.below(String(below)),
     step === undefined ? undefined : t.multiple(String(step)),
-  ].filter((one) => one !== undefined);
-  return said.length === 0 ? undefined : said.join(', ');
+  ].filter((part) => part !== undefined);
+  return parts.length === 0 ? undefined : parts.join(', ');
 }
 
-function rangeOf(least: number | undefined, most: number | undefined, t: Said): string | undefined {
-  if (least !== undefined && most !== undefined) return least === most ? String(least) : t.between(String(least), String(most));
-  if (least !== undefined) return t.atLeast(String(least));
-  return most === undefined ? undefined : t.atMost(String(most));
+function rangeOf(minimum: number | undefined, maximum: number | undefined, t: FormTexts): string | undefined {
+  if (minimum !== undefined && maximum !== undefined) return minimum === maximum ? String(minimum) : t.between(String(minimum), String(maximum));
+  if (minimum !== undefined) return t.atLeast(String(minimum));
+  return maximum === undefined ? undefined : t.atMost(String(maximum));
 }

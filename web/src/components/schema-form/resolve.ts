@@ -1,12 +1,12 @@
-// A schema without references and `allOf`: what they stand for takes their place.
+// Replaces `$ref` and `allOf` in a schema by the schemas they refer to.
 import { asSchema, isRecord, type JsonSchema, requiredOf, schemasOf, without } from './schema';
 
-/** References that lead to references end somewhere, or in a circle. */
-const MOST_STEPS = 16;
+/** Maximum depth of references to references. It also ends reference cycles. */
+const MAX_REFERENCE_DEPTH = 16;
 
-/** The schema itself, one level deep; what is within it is resolved when it is drawn. */
+/** Resolves one level of a schema. Nested schemas are resolved when their fields are rendered. */
 export function resolve(schema: JsonSchema, root: JsonSchema, steps = 0): JsonSchema {
-  if (steps > MOST_STEPS) return {};
+  if (steps > MAX_REFERENCE_DEPTH) return {};
   let found = schema;
   const reference = found['$ref'];
   if (typeof reference === 'string') {
@@ -19,7 +19,7 @@ export function resolve(schema: JsonSchema, root: JsonSchema, steps = 0): JsonSc
   return found;
 }
 
-/** `#/$defs/address`, `#`, or the `$id` or `$anchor` of something under `$defs`. */
+/** Finds the schema of a reference: `#`, `#/$defs/address`, or an `$id` or `$anchor` under `$defs`. */
 function target(reference: string, root: JsonSchema): JsonSchema {
   if (reference === '#') return root;
   if (reference.startsWith('#/')) {
@@ -40,12 +40,12 @@ function unescape(step: string): string {
   try {
     name = decodeURIComponent(step);
   } catch {
-    // A lone percent sign stands for itself.
+    // A percent sign that is not an escape is kept.
   }
   return name.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** Both at once, simply: fields and duties of both, the narrower bounds, and of anything else the later. */
+/** Combines two schemas: properties and `required` of both, the narrower bounds, other keywords from `other`. */
 export function merge(one: JsonSchema, other: JsonSchema): JsonSchema {
   const whole: Record<string, unknown> = { ...one, ...other };
   const properties = [one['properties'], other['properties']].filter(isRecord);

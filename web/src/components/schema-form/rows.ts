@@ -1,10 +1,10 @@
-// Names for rows that move about, and where the focus goes when they do.
+// React keys for rows that can be moved, and the focus after a row was added, moved or removed.
 import { type RefObject, useEffect, useRef, useState } from 'react';
 
 let last = 0;
 const fresh = (count: number) => Array.from({ length: count }, () => ++last);
 
-/** One key for each row, kept while the row moves; rows that came from elsewhere get new ones. */
+/** Returns one key per row, stable while rows move. Rows added by other means get new keys. */
 export function useRowKeys(count: number): [keys: number[], setKeys: (keys: number[]) => void] {
   const [keys, setKeys] = useState(() => fresh(count));
   if (keys.length === count) return [keys, setKeys];
@@ -15,14 +15,14 @@ export function useRowKeys(count: number): [keys: number[], setKeys: (keys: numb
 
 const FIELDS = 'input, textarea, [role="textbox"], button[aria-haspopup="listbox"]';
 
-/** After the next drawing, the focus goes to the first of these that is there and can be used. */
+/** Returns a function that moves the focus, after the next render, to the first selector that matches. */
 export function useFocusNext(within: RefObject<HTMLElement | null>): (selectors: readonly string[]) => void {
   const next = useRef<readonly string[]>([]);
   useEffect(() => {
-    const wanted = next.current;
-    if (wanted.length === 0) return;
+    const selectors = next.current;
+    if (selectors.length === 0) return;
     next.current = [];
-    for (const selector of wanted) {
+    for (const selector of selectors) {
       const found = within.current?.querySelector<HTMLElement>(selector);
       if (found === null || found === undefined) continue;
       found.focus();
@@ -34,7 +34,7 @@ export function useFocusNext(within: RefObject<HTMLElement | null>): (selectors:
   };
 }
 
-/** The first thing to fill in within a row. */
+/** Returns a selector for the first enabled input of a row. */
 export function firstField(row: string): string {
   return FIELDS.split(', ').map((field) => `${row} ${field}:not(:disabled)`).join(', ');
 }

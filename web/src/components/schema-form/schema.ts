@@ -1,10 +1,10 @@
-// What a form is drawn from and what it fills: JSON, and the keywords of a JSON Schema read with care.
+// Types of JSON values and JSON Schemas, and functions that read schema keywords with type checks.
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 export interface JsonObject {
   [name: string]: JsonValue;
 }
 
-/** Any schema whatever: its keywords are looked at one by one, since nobody checked them. */
+/** An unvalidated JSON Schema. Each keyword is checked when it is read. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export type TypeName = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null';
@@ -19,7 +19,7 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
   return isRecord(value);
 }
 
-/** `true` is the schema that takes anything. */
+/** Converts a boolean or malformed schema to `{}`, which accepts any value. */
 export function asSchema(value: unknown): JsonSchema {
   return isRecord(value) ? value : {};
 }
@@ -49,10 +49,10 @@ export function requiredOf(schema: JsonSchema): string[] {
   return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
 }
 
-/** The types a value may have, as far as the schema says so or lets it be seen. */
+/** Returns the types that `type` lists, or else the type that other keywords imply. */
 export function typesOf(schema: JsonSchema): TypeName[] {
-  const said = schema['type'];
-  const names = (Array.isArray(said) ? said : [said]).filter(isTypeName);
+  const declared = schema['type'];
+  const names = (Array.isArray(declared) ? declared : [declared]).filter(isTypeName);
   if (names.length > 0) return names;
   if ('properties' in schema || 'additionalProperties' in schema || 'patternProperties' in schema) return ['object'];
   if ('items' in schema || 'prefixItems' in schema) return ['array'];
@@ -65,7 +65,7 @@ function isTypeName(value: unknown): value is TypeName {
   return typeof value === 'string' && TYPE_NAMES.includes(value);
 }
 
-/** The type of a value that is there. */
+/** Returns the JSON Schema type of a value. */
 export function typeOfValue(value: JsonValue): TypeName {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -74,7 +74,7 @@ export function typeOfValue(value: JsonValue): TypeName {
   return typeof value === 'string' ? 'string' : 'boolean';
 }
 
-/** The same without some of its fields. */
+/** Returns a copy of the object without the named properties. */
 export function without<T>(object: Readonly<Record<string, T>>, ...names: readonly string[]): Record<string, T> {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 }

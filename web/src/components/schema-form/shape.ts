@@ -1,4 +1,4 @@
-// What is drawn for a schema: the kind of field, and what that field needs to know.
+// Decides which kind of field a schema gets, and the settings of that field.
 import { resolve } from './resolve';
 import {
   asSchema, isRecord, isSame, type JsonSchema, type JsonValue, numberOf, propertiesOf, requiredOf, schemasOf, textOf, type TypeName, typesOf, without,
@@ -26,30 +26,30 @@ export type Shape =
   | { kind: 'number'; isInteger: boolean; minimum?: number; maximum?: number; step?: number }
   | { kind: 'boolean' }
   | { kind: 'null' }
-  /** `rest` is what fields without a name of their own hold; null where there are none to add. */
+  /** `rest` is the schema of additional properties; null if none can be added. */
   | { kind: 'object'; fields: ObjectField[]; rest: JsonSchema | null }
-  | { kind: 'list'; items: JsonSchema; least: number; most: number }
+  | { kind: 'list'; items: JsonSchema; minItems: number; maxItems: number }
   | { kind: 'variants'; of: Variants }
   | { kind: 'json' };
 
-export interface Drawn {
+export interface ParsedField {
   shape: Shape;
-  /** With references and `allOf` put in. */
+  /** With `$ref` and `allOf` resolved. */
   schema: JsonSchema;
-  /** Null is a value of its own, beside those of the shape. */
+  /** Null is allowed in addition to the values of the shape. */
   isNullable: boolean;
 }
 
-/** Deeper than this nobody fills a form; there the JSON itself is edited. */
-export const DEEPEST = 6;
+/** Maximum depth of nested fields. Deeper values are edited as JSON. */
+export const MAX_DEPTH = 6;
 
-export function draw(given: JsonSchema, root: JsonSchema, name = '', depth = 0): Drawn {
+export function parseField(given: JsonSchema, root: JsonSchema, name = '', depth = 0): ParsedField {
   const { schema, isNullable } = withoutNull(resolve(given, root), root);
-  const shape: Shape = depth > DEEPEST ? { kind: 'json' } : shapeOf(schema, root, name);
+  const shape: Shape = depth > MAX_DEPTH ? { kind: 'json' } : shapeOf(schema, root, name);
   return { shape, schema, isNullable };
 }
 
-/** `type: [x, "null"]`, an `enum` with null, and `anyOf: [x, {type: "null"}]` are x, or null. */
+/** Removes null from `type: [x, "null"]`, from an `enum` with null, and from `anyOf: [x, {type: "null"}]`. */
 function withoutNull(schema: JsonSchema, root: JsonSchema): { schema: JsonSchema; isNullable: boolean } {
   const types = typesOf(schema);
   if (types.length > 1 && types.includes('null')) {
@@ -66,7 +66,7 @@ function withoutNull(schema: JsonSchema, root: JsonSchema): { schema: JsonSchema
     if (others.length === parts.length || others.length === 0) continue;
     const beside = without(schema, keyword);
     const [only] = others;
-    // What stands beside the alternatives (a title, a description) says it of the field.
+    // Keywords beside the alternatives (title, description) describe the field.
     if (others.length === 1) return { schema: { ...only, ...beside }, isNullable: true };
     return { schema: { ...beside, [keyword]: others }, isNullable: true };
   }
@@ -103,15 +103,15 @@ function ofType(type: TypeName, schema: JsonSchema, name: string): Shape {
   }
 }
 
-/** One variant for each type; where none of them has a form of its own, one editor serves them all. */
+/** One variant for each type, or one JSON editor if no type has a specific field. */
 function severalTypes(schema: JsonSchema, types: TypeName[], root: JsonSchema, name: string): Shape {
   const variants = types.map((type) => ({ schema: { ...schema, type }, title: undefined, type, description: undefined }));
   if (variants.every((variant) => ofType(variant.type, variant.schema, name).kind === 'json')) return { kind: 'json' };
-  // What is whole is a number too.
-  const kept = types.includes('number') ? variants.filter((variant) => variant.type !== 'integer') : variants;
-  const [only] = kept;
-  if (kept.length === 1 && only !== undefined) return shapeOf(only.schema, root, name);
-  return { kind: 'variants', of: { discriminator: null, variants: kept } };
+  // An integer is also a number.
+  const distinct = types.includes('number') ? variants.filter((variant) => variant.type !== 'integer') : variants;
+  const [only] = distinct;
+  if (distinct.length === 1 && only !== undefined) return shapeOf(only.schema, root, name);
+  return { kind: 'variants', of: { discriminator: null, variants: distinct } };
 }
 
 function choiceOf(schema: JsonSchema, root: JsonSchema): ChoiceOption[] | null {
@@ -147,17 +147,17 @@ const LONG = 1000;
 function isLong(schema: JsonSchema, name: string): boolean {
   if (inputOf(schema) !== 'text') return false;
   if (LONG_FORMATS.includes(textOf(schema, 'format') ?? '') || 'contentMediaType' in schema) return true;
-  const most = numberOf(schema, 'maxLength');
-  return (most ?? 0) > LONG || (LONG_NAMES.test(name) && (most === undefined || most > 100));
+  const maxLength = numberOf(schema, 'maxLength');
+  return (maxLength ?? 0) > LONG || (LONG_NAMES.test(name) && (maxLength === undefined || maxLength > 100));
 }
 
 function numberShape(schema: JsonSchema, isInteger: boolean): Shape {
   const above = numberOf(schema, 'exclusiveMinimum');
   const below = numberOf(schema, 'exclusiveMaximum');
   const step = numberOf(schema, 'multipleOf') ?? (isInteger ? 1 : undefined);
-  // Of numbers that are not whole none comes next to a bound that is left out; the server says so then.
+  // An exclusive bound of a fraction has no next value. The server reports a violation.
   const least = numberOf(schema, 'minimum') ?? (isInteger && above !== undefined ? above + 1 : above);
-  // A field counts its steps from the least, and so that must be one: of 1 or more in fives, 5.
+  // An input counts its steps from the minimum, which therefore must be a multiple of the step.
   const minimum = least !== undefined && step !== undefined && Number.isInteger(step) ? Math.ceil(least / step) * step : least;
   const maximum = numberOf(schema, 'maximum') ?? (isInteger && below !== undefined ? below - 1 : below);
   return {
@@ -170,7 +170,7 @@ function objectShape(schema: JsonSchema): Shape {
   const required = requiredOf(schema);
   const fields = propertiesOf(schema).map(([name, one]) => ({ name, schema: one, isRequired: required.includes(name) }));
   const rest = restOf(schema);
-  // An object of anything has no form.
+  // An object without known properties is edited as JSON.
   if (fields.length === 0 && rest === null && schema['additionalProperties'] !== false) return { kind: 'json' };
   return { kind: 'object', fields, rest };
 }
@@ -185,7 +185,7 @@ function restOf(schema: JsonSchema): JsonSchema | null {
 
 function listShape(schema: JsonSchema): Shape {
   const items = schema['items'];
-  // Without a schema of its items, or with one for each place, a list has no form.
+  // A list without an item schema, or with one for each position, is edited as JSON.
   if (!isRecord(items) || isSame(items, {}) || 'prefixItems' in schema) return { kind: 'json' };
-  return { kind: 'list', items: asSchema(items), least: numberOf(schema, 'minItems') ?? 0, most: numberOf(schema, 'maxItems') ?? Infinity };
+  return { kind: 'list', items: asSchema(items), minItems: numberOf(schema, 'minItems') ?? 0, maxItems: numberOf(schema, 'maxItems') ?? Infinity };
 }

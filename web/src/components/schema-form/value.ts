@@ -1,7 +1,7 @@
-// Changes to a value that leave the old one as it was.
+// Immutable updates of JSON objects and lists, and conversion of dates for inputs.
 import { type JsonObject, type JsonValue, without } from './schema';
 
-/** The object with a field; `undefined` takes the field away. */
+/** Sets a property; `undefined` removes it. */
 export function withField(object: JsonObject, name: string, value: JsonValue | undefined): JsonObject {
   if (value === undefined) {
     return without(object, name);
@@ -30,25 +30,25 @@ export interface MapRow {
   value: JsonValue;
 }
 
-/** Rows without a name are not there yet. Of two with the same name the later counts. */
+/** Builds an object from rows. Rows without a name are ignored; the last of equal names wins. */
 export function objectOfRows(rows: readonly MapRow[]): JsonObject {
   return Object.fromEntries(rows.filter((row) => row.name !== '').map((row) => [row.name, row.value]));
 }
 
-/** `2024-03-20T09:30` as the clock here shows it, for an input; null where that would lose something. */
+/** Converts a `date-time` to local time for an input (`2024-03-20T09:30`). Returns null if it cannot be converted. */
 export function localTime(value: string): string | null {
   if (value === '') return '';
   const at = new Date(value);
   if (Number.isNaN(at.getTime()) || !value.includes('T')) return null;
   const two = (number: number) => String(number).padStart(2, '0');
-  // While a year is typed it has one figure first.
+  // A year that is being typed has fewer than four digits.
   const year = String(at.getFullYear()).padStart(4, '0');
   const day = `${year}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
   const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
   return at.getSeconds() === 0 ? `${day}T${time}` : `${day}T${time}:${two(at.getSeconds())}`;
 }
 
-/** The same the other way, as a `date-time` with its zone. */
+/** Converts local time from an input to a `date-time` in UTC. */
 export function zonedTime(local: string): string | undefined {
   const at = new Date(local);
   return local === '' || Number.isNaN(at.getTime()) ? undefined : at.toISOString();

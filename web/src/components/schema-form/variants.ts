@@ -1,4 +1,4 @@
-// One of several: which variants a schema has, which one a value is, and how a value becomes another.
+// The variants of a `oneOf` or `anyOf` schema: finding them, matching a value, and switching a value to another one.
 import { merge, resolve } from './resolve';
 import {
   isJsonObject, isSame, type JsonObject, type JsonSchema, type JsonValue, propertiesOf, requiredOf, schemasOf, textOf, type TypeName,
@@ -9,23 +9,23 @@ export interface Variant {
   schema: JsonSchema;
   title: string | undefined;
   description: string | undefined;
-  /** What it is when it has no name. */
+  /** Labels a variant without a title. */
   type: TypeName | undefined;
-  /** What its discriminator holds. */
-  mark?: JsonValue;
+  /** The value of the discriminator in this variant. */
+  constant?: JsonValue;
 }
 
 export interface Variants {
-  /** The field that says which variant it is. */
+  /** The property whose value selects the variant; null if there is none. */
   discriminator: string | null;
   variants: Variant[];
 }
 
-/** The variants of `oneOf` or `anyOf`, each with what the schema says of all of them; null where there are none to choose from. */
+/** Returns the variants of `oneOf` or `anyOf`, each merged with the common keywords; null if the schema has none. */
 export function variantsOf(schema: JsonSchema, root: JsonSchema): Variants | null {
   const keyword = schemasOf(schema, 'oneOf').length > 0 ? 'oneOf' : 'anyOf';
   const parts = schemasOf(schema, keyword).map((part) => resolve(part, root));
-  // "At least one of these fields" is a rule, not a choice.
+  // Parts with only `required` or `not` are constraints and not variants.
   if (parts.length === 0 || parts.every((part) => Object.keys(part).every((key) => key === 'required' || key === 'not'))) return null;
   const base = without(schema, keyword, 'title', 'description');
   const variants = parts.map((part): Variant => {
@@ -34,24 +34,24 @@ export function variantsOf(schema: JsonSchema, root: JsonSchema): Variants | nul
   });
   const discriminator = discriminatorOf(schema, variants, root);
   if (discriminator === null) return { discriminator, variants };
-  return { discriminator, variants: variants.map((variant) => ({ ...variant, mark: markOf(variant.schema, discriminator, root) ?? null })) };
+  return { discriminator, variants: variants.map((variant) => ({ ...variant, constant: constantOf(variant.schema, discriminator, root) ?? null })) };
 }
 
 function discriminatorOf(schema: JsonSchema, variants: readonly Variant[], root: JsonSchema): string | null {
-  const said = schema['discriminator'];
-  const named = typeof said === 'object' && said !== null && 'propertyName' in said ? said.propertyName : undefined;
+  const declared = schema['discriminator'];
+  const named = typeof declared === 'object' && declared !== null && 'propertyName' in declared ? declared.propertyName : undefined;
   const [first] = variants;
   if (first === undefined) return null;
   const names = propertiesOf(first.schema).map(([name]) => name);
   const candidates = typeof named === 'string' ? [named, ...names] : names;
   return candidates.find((name) => {
-    const marks = variants.map((variant) => markOf(variant.schema, name, root));
-    return marks.every((mark) => mark !== undefined) && new Set(marks.map((mark) => JSON.stringify(mark))).size === marks.length;
+    const constants = variants.map((variant) => constantOf(variant.schema, name, root));
+    return constants.every((constant) => constant !== undefined) && new Set(constants.map((constant) => JSON.stringify(constant))).size === constants.length;
   }) ?? null;
 }
 
-/** The only value that a field may have. */
-function markOf(schema: JsonSchema, name: string, root: JsonSchema): JsonValue | undefined {
+/** Returns the only value that a property allows, or `undefined` if it allows several. */
+function constantOf(schema: JsonSchema, name: string, root: JsonSchema): JsonValue | undefined {
   const field = propertiesOf(schema).find(([one]) => one === name)?.[1];
   if (field === undefined) return undefined;
   const resolved = resolve(field, root);
@@ -60,26 +60,26 @@ function markOf(schema: JsonSchema, name: string, root: JsonSchema): JsonValue |
   return Array.isArray(options) && options.length === 1 ? (options as JsonValue[])[0] : undefined;
 }
 
-/** Which variant a value is, as far as that can be told; null where a discriminator is missing or says something else. */
+/** Returns the index of the variant that matches a value best; null if the discriminator matches no variant. */
 export function variantOf({ discriminator, variants }: Variants, value: JsonValue | undefined): number | null {
   if (discriminator !== null) {
-    const mark = isJsonObject(value) ? value[discriminator] : undefined;
-    const found = variants.findIndex((variant) => mark !== undefined && isSame(variant.mark, mark));
+    const constant = isJsonObject(value) ? value[discriminator] : undefined;
+    const found = variants.findIndex((variant) => constant !== undefined && isSame(variant.constant, constant));
     return found === -1 ? null : found;
   }
   if (value === undefined) return 0;
-  const scores = variants.map((variant) => fit(variant.schema, value));
+  const scores = variants.map((variant) => matchScore(variant.schema, value));
   const best = scores.indexOf(Math.max(...scores));
   return best === -1 ? 0 : best;
 }
 
-/** Whether a value could be of a variant at all. */
-export function mayBe(variant: Variant, value: JsonValue | undefined): boolean {
-  return value === undefined || fit(variant.schema, value) >= 0;
+/** Returns true if a value does not contradict a variant. */
+export function fitsVariant(variant: Variant, value: JsonValue | undefined): boolean {
+  return value === undefined || matchScore(variant.schema, value) >= 0;
 }
 
-/** How well a value goes with a schema; below zero: not at all. */
-function fit(schema: JsonSchema, value: JsonValue): number {
+/** Scores how well a value matches a schema. A negative score means no match. */
+function matchScore(schema: JsonSchema, value: JsonValue): number {
   const types = typesOf(schema);
   const type = typeOfValue(value);
   if (types.length > 0 && !types.includes(type) && !(type === 'integer' && types.includes('number'))) return -1;
@@ -90,12 +90,12 @@ function fit(schema: JsonSchema, value: JsonValue): number {
   const known = propertiesOf(schema).map(([name]) => name);
   const present = Object.keys(value);
   const met = requiredOf(schema).filter((name) => present.includes(name)).length;
-  const missed = requiredOf(schema).length - met;
-  const strange = present.filter((name) => !known.includes(name)).length;
-  return Math.max(0, 10 + 2 * met + present.length - strange * 2 - missed);
+  const missing = requiredOf(schema).length - met;
+  const extra = present.filter((name) => !known.includes(name)).length;
+  return Math.max(0, 10 + 2 * met + present.length - extra * 2 - missing);
 }
 
-/** The value as another variant: fields of both stay, those of the old alone go, and those that no variant knows stay. */
+/** Converts a value to another variant. Properties that only other variants have are removed. */
 export function switchVariant(of: Variants, value: JsonValue | undefined, to: number, initial: JsonValue | undefined): JsonValue | undefined {
   const variant = of.variants[to];
   if (variant === undefined) return value;
@@ -103,11 +103,11 @@ export function switchVariant(of: Variants, value: JsonValue | undefined, to: nu
   if (goal === undefined || !isJsonObject(value)) return initial;
   const known = new Set(of.variants.flatMap((one) => propertiesOf(one.schema).map(([name]) => name)));
   const own = new Set(propertiesOf(variant.schema).map(([name]) => name));
-  const kept: JsonObject = {};
+  const remaining: JsonObject = {};
   for (const [name, one] of Object.entries(value)) {
-    if (own.has(name) || !known.has(name)) kept[name] = one;
+    if (own.has(name) || !known.has(name)) remaining[name] = one;
   }
-  const result: JsonObject = { ...goal, ...kept };
-  if (of.discriminator !== null && variant.mark !== undefined) result[of.discriminator] = variant.mark;
+  const result: JsonObject = { ...goal, ...remaining };
+  if (of.discriminator !== null && variant.constant !== undefined) result[of.discriminator] = variant.constant;
   return result;
 }

@@ -1,22 +1,22 @@
-// What is done to an agent as a whole: a copy of it, and its end.
+// The menu of an agent: its calls, duplicate, delete.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Activity, Copy, Ellipsis, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 
-import { api, ApiError, ask, type Schemas, wordsOf } from '@/api/client';
+import { api, ApiError, ask, type Schemas, errorText } from '@/api/client';
 import { IconButton } from '@/components/Button';
 import { Confirm } from '@/components/Dialog';
 import { Menu } from '@/components/Menu';
 import { ErrorNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { type Agent, draftOf, inputOf } from './draft';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    more: 'More', copy: 'Duplicate', remove: 'Delete', calls: 'Its calls', title: (name: string) => `Delete ${name}?`,
-    text: 'Its tools stay, and so does the log of its calls. The agent itself cannot be brought back.', verb: 'Delete agent',
+    more: 'More', copy: 'Duplicate', remove: 'Delete', calls: 'Calls', title: (name: string) => `Delete ${name}?`,
+    text: 'Its tools and its call log are kept. The agent cannot be restored.', verb: 'Delete agent',
     copied: (name: string, number: number) => (number === 1 ? `${name} copy` : `${name} copy ${number}`),
   },
   {
@@ -26,19 +26,19 @@ const WORDS = words(
   },
 );
 
-const MOST_COPIES = 20;
-const LONGEST_NAME = 52;
+const MAX_COPIES = 20;
+const MAX_NAME = 52;
 
 export function AgentActions({ agent }: { agent: Agent }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const navigate = useNavigate();
   const queries = useQueryClient();
   const [isAsking, setIsAsking] = useState(false);
   const copy = useMutation({
     mutationFn: () => makeCopy(agent, t.copied),
-    onSuccess: async (made) => {
+    onSuccess: async (created) => {
       void queries.invalidateQueries({ queryKey: ['agents', 'list'] });
-      await navigate({ to: '/agents/$id', params: { id: made.id } });
+      await navigate({ to: '/agents/$id', params: { id: created.id } });
     },
   });
   const remove = async () => {
@@ -52,7 +52,7 @@ export function AgentActions({ agent }: { agent: Agent }) {
   };
   return (
     <>
-      {copy.error !== null && <ErrorNote>{wordsOf(copy.error)}</ErrorNote>}
+      {copy.error !== null && <ErrorNote>{errorText(copy.error)}</ErrorNote>}
       <Menu
         label={t.more} trigger={<IconButton label={t.more} look="plain"><Ellipsis aria-hidden /></IconButton>}
         actions={[
@@ -68,16 +68,16 @@ export function AgentActions({ agent }: { agent: Agent }) {
   );
 }
 
-/** Under the first name that is free. */
+/** Creates a copy under the first free name. */
 async function makeCopy(agent: Agent, nameOf: (name: string, number: number) => string): Promise<Agent> {
   const whole: Schemas['AgentInput'] = inputOf(draftOf(agent, new Map()));
-  const start = Array.from(agent.name).slice(0, LONGEST_NAME).join('');
+  const start = Array.from(agent.name).slice(0, MAX_NAME).join('');
   for (let number = 1; ; number += 1) {
     try {
       return await ask(api.POST('/api/agents', { body: { ...whole, name: nameOf(start, number) } }));
     } catch (error) {
       const isTaken = error instanceof ApiError && error.status === 409 && 'name' in error.details;
-      if (!isTaken || number === MOST_COPIES) throw error;
+      if (!isTaken || number === MAX_COPIES) throw error;
     }
   }
 }

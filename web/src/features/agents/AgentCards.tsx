@@ -1,4 +1,4 @@
-// Agents side by side, each with what tells it from the others.
+// The cards of the agent list: name, model, description and tools.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Bot, MessagesSquare } from 'lucide-react';
@@ -7,13 +7,13 @@ import { useMemo } from 'react';
 import { useMay } from '@/api/me';
 import { Badge } from '@/components/Note';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import css from './AgentsPage.module.css';
 import type { Agent } from './draft';
 import { categoriesQuery } from './queries';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     anyModel: 'Default model', off: 'Off', changed: (ago: string) => `Changed ${ago}`, more: (count: number) => `+${count}`,
     tools: (count: number) => (count === 1 ? '1 tool' : `${count} tools`), none: 'No description', list: 'Agents', talkTo: (name: string) => `Talk to ${name}`,
@@ -24,11 +24,11 @@ const WORDS = words(
   },
 );
 
-const SHOWN_TOOLS = 4;
+const MAX_TOOL_NAMES = 4;
 const UUID = /^[0-9a-f]{8}-/;
 
 export function AgentCards({ agents }: { agents: readonly Agent[] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const names = useToolNames(agents);
   if (agents.length === 0) return null;
   return (
@@ -38,10 +38,10 @@ export function AgentCards({ agents }: { agents: readonly Agent[] }) {
   );
 }
 
-/** Built-in tools are called as their id says; names are only asked for where others are shown. */
+/** Names of tools. Fetched only if other tools than built-in ones are listed, whose id is their name. */
 function useToolNames(agents: readonly Agent[]): ReadonlyMap<string, string> {
-  const isAsked = agents.some((agent) => agent.toolIds.slice(0, SHOWN_TOOLS).some((id) => UUID.test(id)));
-  const categories = useQuery({ ...categoriesQuery, enabled: isAsked });
+  const isEnabled = agents.some((agent) => agent.toolIds.slice(0, MAX_TOOL_NAMES).some((id) => UUID.test(id)));
+  const categories = useQuery({ ...categoriesQuery, enabled: isEnabled });
   return useMemo(
     () => new Map(categories.data?.flatMap(({ tools }) => tools.map((tool): [string, string] => [tool.id, tool.name]))),
     [categories.data],
@@ -49,20 +49,20 @@ function useToolNames(agents: readonly Agent[]): ReadonlyMap<string, string> {
 }
 
 function AgentCard({ agent, names }: { agent: Agent; names: ReadonlyMap<string, string> }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const mayCall = useMay('caller');
   const { provider, model } = agent.config;
-  const said = [provider, model].filter((part) => part !== null);
+  const modelParts = [provider, model].filter((part) => part !== null);
   const nameOf = (id: string) => names.get(id) ?? (UUID.test(id) ? '…' : id);
-  const hidden = agent.toolIds.length - SHOWN_TOOLS;
+  const hidden = agent.toolIds.length - MAX_TOOL_NAMES;
   return (
     <li className={css.card}>
       <div className={css.head}>
         <span className={css.face} aria-hidden><Bot size={18} /></span>
         <div className={css.names}>
           <Link to="/agents/$id" params={{ id: agent.id }} className={css.name ?? ''}>{agent.name}</Link>
-          <div className={css.model}>{said.length === 0 ? t.anyModel : said.join(' · ')}</div>
+          <div className={css.model}>{modelParts.length === 0 ? t.anyModel : modelParts.join(' · ')}</div>
         </div>
         {!agent.isActive && <Badge>{t.off}</Badge>}
         {agent.isActive && mayCall && (
@@ -75,7 +75,7 @@ function AgentCard({ agent, names }: { agent: Agent; names: ReadonlyMap<string, 
         {agent.description === '' ? <span className="quiet">{t.none}</span> : agent.description}
       </p>
       <div className={css.chips}>
-        {agent.toolIds.slice(0, SHOWN_TOOLS).map((id) => <span key={id} className={css.chip}>{nameOf(id)}</span>)}
+        {agent.toolIds.slice(0, MAX_TOOL_NAMES).map((id) => <span key={id} className={css.chip}>{nameOf(id)}</span>)}
         {hidden > 0 && <span className={css.chip}>{t.more(hidden)}</span>}
       </div>
       <div className={css.foot}>

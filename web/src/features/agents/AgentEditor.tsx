@@ -1,4 +1,4 @@
-// Everything of one agent on one page, saved at once.
+// The editor of an agent: all its settings on one page, saved in one request.
 import { Link, useNavigate } from '@tanstack/react-router';
 import { MessagesSquare } from 'lucide-react';
 import { useCallback } from 'react';
@@ -10,24 +10,24 @@ import { LeaveGuard } from '@/components/LeaveGuard';
 import { Badge, Hint } from '@/components/Note';
 import { Page } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { AgentActions } from './AgentActions';
 import css from './AgentEditor.module.css';
 import type { Agent } from './draft';
 import { Instructions } from './Instructions';
 import { ModelCard } from './ModelCard';
-import type { Loaded } from './queries';
+import type { LoadedAgent } from './queries';
 import { SaveBar } from './SaveBar';
 import { ToolsCard } from './ToolsCard';
 import { useAgentForm } from './useAgentForm';
 import { useSaveKey } from './useSaveKey';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    fresh: 'New agent', back: 'Agents', active: 'Active', viewer: 'You may look at this agent, but not change it.',
+    fresh: 'New agent', back: 'Agents', active: 'Active', viewer: 'You can view this agent, but not change it.',
     changed: (version: number, ago: string) => `Version ${version}, changed ${ago}`, off: 'Off',
-    about: 'A prompt, a model and the tools it may call.', noRight: 'Making agents needs the role editor.', tryIt: 'Try this agent',
+    about: 'A prompt, a model and the tools it may call.', noRight: 'Creating agents requires the editor role.', tryIt: 'Try this agent',
   },
   {
     fresh: '新建智能体', back: '智能体', active: '启用', viewer: '你可以查看此智能体，但不能修改。',
@@ -36,17 +36,17 @@ const WORDS = words(
   },
 );
 
-export function AgentEditor({ loaded }: { loaded: Loaded | null }) {
-  const t = useWords(WORDS);
+export function AgentEditor({ loaded }: { loaded: LoadedAgent | null }) {
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const mayEdit = useMay('editor');
   const mayCall = useMay('caller');
   const navigate = useNavigate();
-  const made = useCallback(
+  const openAgent = useCallback(
     (agent: Agent) => void navigate({ to: '/agents/$id', params: { id: agent.id }, replace: true, ignoreBlocker: true }),
     [navigate],
   );
-  const form = useAgentForm(loaded, made);
+  const form = useAgentForm(loaded, openAgent);
   const { draft, edit, faults, saved } = form;
   useSaveKey(() => {
     if (mayEdit && form.isChanged && !form.save.isPending) form.submit();

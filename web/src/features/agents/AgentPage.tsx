@@ -1,4 +1,4 @@
-// One agent: a new one, or one that is there.
+// The page of an agent, new or existing.
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 
@@ -11,10 +11,10 @@ const route = getRouteApi('/inside/agents/$id');
 
 export function AgentPage() {
   const { id } = route.useParams();
-  return id === 'new' ? <AgentEditor key="new" loaded={null} /> : <Existing key={id} id={id} />;
+  return id === 'new' ? <AgentEditor key="new" loaded={null} /> : <ExistingAgent key={id} id={id} />;
 }
 
-function Existing({ id }: { id: string }) {
+function ExistingAgent({ id }: { id: string }) {
   const agent = useQuery(agentQuery(id));
   if (agent.data !== undefined) return <AgentEditor loaded={agent.data} />;
   return agent.error === null ? <Loading /> : <LoadFailed error={agent.error} again={() => void agent.refetch()} />;

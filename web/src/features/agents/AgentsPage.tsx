@@ -1,4 +1,4 @@
-// The agents of the space: who they are, which model they ask, and which tools they have.
+// The list of the agents in the space, with search.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Bot, Plus } from 'lucide-react';
@@ -8,15 +8,15 @@ import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
 import { SearchField } from '@/components/Field';
 import { Loading, LoadFailed, Page } from '@/components/Page';
-import { useSettled } from '@/components/useSettled';
-import { useWords, words } from '@/i18n/language';
+import { useDebounced } from '@/components/useDebounced';
+import { useTexts, texts } from '@/i18n/language';
 
 import { AgentCards } from './AgentCards';
 import css from './AgentsPage.module.css';
 import { FirstAgent } from './FirstAgent';
 import { agentsQuery } from './queries';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     title: 'Agents', about: 'A prompt, a model and the tools it may call.', create: 'New agent', search: 'Search agents',
     more: 'Show more', nothing: (q: string) => `No agent has “${q}” in its name or description.`,
@@ -28,11 +28,11 @@ const WORDS = words(
 );
 
 export function AgentsPage() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const mayEdit = useMay('editor');
   const navigate = useNavigate();
   const [search, setSearch] = useState('');
-  const q = useSettled(search.trim());
+  const q = useDebounced(search.trim());
   const list = useInfiniteQuery({ ...agentsQuery(q), placeholderData: (before) => before });
   const agents = list.data?.pages.flatMap((page) => page.items) ?? [];
   const isBare = list.isSuccess && agents.length === 0 && q === '' && search === '';

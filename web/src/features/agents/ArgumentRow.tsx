@@ -1,15 +1,15 @@
-// One argument of a tool: who says what it is, and the value where it is said beforehand.
+// One argument of a binding: its source (model, default or fixed), and its value.
 import { useMay } from '@/api/me';
 import { Badge } from '@/components/Note';
 import { Segmented } from '@/components/Segmented';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import type { Argument } from './arguments';
 import css from './BindingDrawer.module.css';
-import { type Bound, decide, give, givenOf, type Mode, modeOf } from './bindings';
+import { type BindingDraft, setMode, setValue, valueOf, type ArgumentMode, modeOf } from './bindings';
 import { ValueField } from './ValueField';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     who: (name: string) => `Who decides ${name}`, model: 'Model decides', default: 'Default', fixed: 'Fixed', required: 'required',
     text: 'text', number: 'number', integer: 'whole number', boolean: 'yes or no', choice: 'choice', json: 'JSON',
@@ -22,19 +22,19 @@ const WORDS = words(
   },
 );
 
-const MODES: readonly Mode[] = ['model', 'default', 'fixed'];
+const MODES: readonly ArgumentMode[] = ['model', 'default', 'fixed'];
 
 export interface ArgumentRowProps {
   argument: Argument;
-  bound: Bound;
-  replace: (bound: Bound) => void;
+  binding: BindingDraft;
+  replace: (binding: BindingDraft) => void;
   error: string | undefined;
 }
 
-export function ArgumentRow({ argument, bound, replace, error }: ArgumentRowProps) {
-  const t = useWords(WORDS);
+export function ArgumentRow({ argument, binding, replace, error }: ArgumentRowProps) {
+  const t = useTexts(TEXTS);
   const mayEdit = useMay('editor');
-  const given = givenOf(bound, argument.name);
+  const current = valueOf(binding, argument.name);
   return (
     <li className={css.argument}>
       <div className={css.head}>
@@ -45,22 +45,22 @@ export function ArgumentRow({ argument, bound, replace, error }: ArgumentRowProp
           {argument.isUnknown && <Badge tone="warn">{t.unknown}</Badge>}
         </div>
         <Segmented
-          label={t.who(argument.name)} value={modeOf(bound, argument.name)} options={MODES.map((mode) => ({ value: mode, label: t[mode] }))} isDisabled={!mayEdit}
-          onChange={(mode) => replace(decide(bound, argument.name, mode, firstValue(argument)))}
+          label={t.who(argument.name)} value={modeOf(binding, argument.name)} options={MODES.map((mode) => ({ value: mode, label: t[mode] }))} isDisabled={!mayEdit}
+          onChange={(mode) => replace(setMode(binding, argument.name, mode, firstValue(argument)))}
         />
       </div>
       {argument.description !== '' && <p className={css.what}>{argument.description}</p>}
-      {given !== undefined && (
+      {current !== undefined && (
         <ValueField
-          argument={argument} given={given} error={error} isDisabled={!mayEdit}
-          onChange={(value, draft) => replace(give(bound, argument.name, value, draft))}
+          argument={argument} current={current} error={error} isDisabled={!mayEdit}
+          onChange={(value, draft) => replace(setValue(binding, argument.name, value, draft))}
         />
       )}
     </li>
   );
 }
 
-/** What a value begins with: never something that was not meant. */
+/** Returns the initial value of a default or fixed argument, or `undefined` if the user has to enter one. */
 function firstValue(argument: Argument): unknown {
   if (argument.initial !== undefined) return argument.initial;
   switch (argument.kind) {

@@ -1,9 +1,9 @@
-// How one agent uses one tool: values given beforehand, limits, and what the model sees of it.
+// The drawer of a binding: values of arguments, limits, and the definition that the model sees.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 
-import { wordsOf } from '@/api/client';
+import { errorText } from '@/api/client';
 import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
 import { Dialog } from '@/components/Dialog';
@@ -11,23 +11,23 @@ import { TextField } from '@/components/Field';
 import { Fold } from '@/components/Fold';
 import { ErrorNote, Hint, WarningNote } from '@/components/Note';
 import { Loading, LoadFailed } from '@/components/Page';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { ArgumentRow } from './ArgumentRow';
 import { argumentsOf, type ArgumentList, unknownArgument } from './arguments';
 import css from './BindingDrawer.module.css';
-import { type Bound, decide, givenOf, pathOf } from './bindings';
+import { type BindingDraft, setMode, valueOf, pathOf } from './bindings';
 import { BindingLimits } from './BindingLimits';
 import { type Faults, faultAt } from './draft';
 import { ModelView } from './ModelView';
 import { toolQuery } from './queries';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    args: 'Arguments', argsText: 'A default is used when the model says nothing. A fixed value the model can neither see nor change.',
-    none: 'This tool takes no arguments.', limits: 'Version, policy and limits', seen: 'What the model sees', open: 'Open the tool',
-    off: 'The tool itself is switched off, so the model does not see it.', another: 'Another argument', add: 'Add', done: 'Done',
-    gone: 'This tool is gone. Remove it from the agent to save.',
+    args: 'Arguments', argsText: 'A default is used if the model gives no value. The model cannot see or change fixed values.',
+    none: 'This tool takes no arguments.', limits: 'Version, policy and limits', seen: 'Definition for the model', open: 'Open the tool',
+    off: 'This tool is disabled, so the model does not see it.', another: 'Additional argument', add: 'Add', done: 'Done',
+    gone: 'This tool was deleted. Remove it from the agent to save.',
   },
   {
     args: '参数', argsText: '模型未提供时使用默认值。固定值模型既看不到，也无法修改。',
@@ -38,25 +38,25 @@ const WORDS = words(
 );
 
 export interface BindingDrawerProps {
-  bound: Bound;
-  replace: (bound: Bound) => void;
-  /** By the path within the binding. */
+  binding: BindingDraft;
+  replace: (binding: BindingDraft) => void;
+  /** Faults by the path within the binding. */
   faults: Faults;
-  /** The agent whose stored tools show this one as it is here; null where there is none. */
-  shownBy: string | null;
+  /** The agent whose saved binding equals this one; null if the binding has unsaved changes. */
+  savedAgentId: string | null;
   close: () => void;
 }
 
-export function BindingDrawer({ bound, replace, faults, shownBy, close }: BindingDrawerProps) {
-  const t = useWords(WORDS);
-  const isThere = bound.name !== null;
-  const live = useQuery({ ...toolQuery(bound.toolId, null), enabled: isThere });
-  const pinned = useQuery({ ...toolQuery(bound.toolId, bound.pinnedVersion), enabled: isThere && bound.pinnedVersion !== null });
-  // A version that is not there (any more) can be chosen away.
+export function BindingDrawer({ binding, replace, faults, savedAgentId, close }: BindingDrawerProps) {
+  const t = useTexts(TEXTS);
+  const isThere = binding.name !== null;
+  const live = useQuery({ ...toolQuery(binding.toolId, null), enabled: isThere });
+  const pinned = useQuery({ ...toolQuery(binding.toolId, binding.pinnedVersion), enabled: isThere && binding.pinnedVersion !== null });
+  // If the pinned version does not exist any more, the user can still select another one.
   const tool = pinned.data ?? live.data;
-  const known = pinned.error === null ? faults : { pinnedVersion: wordsOf(pinned.error), ...faults };
+  const known = pinned.error === null ? faults : { pinnedVersion: errorText(pinned.error), ...faults };
   return (
-    <Dialog side title={bound.name ?? bound.toolId} isOpen onClose={close}>
+    <Dialog side title={binding.name ?? binding.toolId} isOpen onClose={close}>
       {faults['toolId'] !== undefined && <ErrorNote>{faults['toolId']}</ErrorNote>}
       {!isThere && <WarningNote>{t.gone}</WarningNote>}
       {live.error !== null && <LoadFailed error={live.error} again={() => void live.refetch()} />}
@@ -66,16 +66,16 @@ export function BindingDrawer({ bound, replace, faults, shownBy, close }: Bindin
           <p className={css.about}>{tool.description}</p>
           {live.data?.isActive === false && <WarningNote>{t.off}</WarningNote>}
           <Fold title={t.args} isOpenAtFirst>
-            <Arguments list={argumentsOf(tool.inputSchema)} bound={bound} replace={replace} faults={faults} />
+            <Arguments list={argumentsOf(tool.inputSchema)} binding={binding} replace={replace} faults={faults} />
           </Fold>
-          <Fold title={t.limits} isOpenAtFirst={hasLimits(bound) || hasLimitFaults(faults)}>
-            <BindingLimits bound={bound} tool={tool} replace={replace} faults={known} />
+          <Fold title={t.limits} isOpenAtFirst={hasLimits(binding) || hasLimitFaults(faults)}>
+            <BindingLimits binding={binding} tool={tool} replace={replace} faults={known} />
           </Fold>
           <Fold title={t.seen}>
-            <ModelView bound={bound} tool={tool} shownBy={shownBy} />
+            <ModelView binding={binding} tool={tool} savedAgentId={savedAgentId} />
           </Fold>
           <footer className={css.footer}>
-            <Link to="/tools/$id" params={{ id: bound.toolId }} search={{ tab: undefined }}>{t.open}</Link>
+            <Link to="/tools/$id" params={{ id: binding.toolId }} search={{ tab: undefined }}>{t.open}</Link>
             <Button look="primary" onPress={close}>{t.done}</Button>
           </footer>
         </>
@@ -84,41 +84,41 @@ export function BindingDrawer({ bound, replace, faults, shownBy, close }: Bindin
   );
 }
 
-function hasLimits(bound: Bound): boolean {
-  return bound.pinnedVersion !== null || bound.policy !== null || Object.keys(bound.overrides).length > 0;
+function hasLimits(binding: BindingDraft): boolean {
+  return binding.pinnedVersion !== null || binding.policy !== null || Object.keys(binding.overrides).length > 0;
 }
 
 function hasLimitFaults(faults: Faults): boolean {
   return Object.keys(faults).some((path) => !path.startsWith('toolConfig'));
 }
 
-interface ArgumentsProps extends Pick<BindingDrawerProps, 'bound' | 'replace' | 'faults'> {
+interface ArgumentsProps extends Pick<BindingDrawerProps, 'binding' | 'replace' | 'faults'> {
   list: ArgumentList;
 }
 
-function Arguments({ list, bound, replace, faults }: ArgumentsProps) {
-  const t = useWords(WORDS);
+function Arguments({ list, binding, replace, faults }: ArgumentsProps) {
+  const t = useTexts(TEXTS);
   const mayEdit = useMay('editor');
   const [another, setAnother] = useState('');
   const known = new Set(list.arguments.map((argument) => argument.name));
-  const others = Object.keys(bound.given).filter((name) => !known.has(name));
-  const shown = [
+  const others = Object.keys(binding.values).filter((name) => !known.has(name));
+  const rows = [
     ...list.arguments,
     ...others.map((name) => ({ ...unknownArgument(name), isUnknown: !list.isOpen })),
   ];
   const addAnother = () => {
-    replace(decide(bound, another.trim(), 'fixed', ''));
+    replace(setMode(binding, another.trim(), 'fixed', ''));
     setAnother('');
   };
-  if (shown.length === 0 && !list.isOpen) return <p className="quiet">{t.none}</p>;
+  if (rows.length === 0 && !list.isOpen) return <p className="quiet">{t.none}</p>;
   return (
     <>
       <Hint>{t.argsText}</Hint>
       <ul className={css.arguments}>
-        {shown.map((argument) => (
+        {rows.map((argument) => (
           <ArgumentRow
-            key={argument.name} argument={argument} bound={bound} replace={replace}
-            error={givenOf(bound, argument.name) === undefined ? undefined : faultAt(faults, pathOf(bound, argument.name))}
+            key={argument.name} argument={argument} binding={binding} replace={replace}
+            error={valueOf(binding, argument.name) === undefined ? undefined : faultAt(faults, pathOf(binding, argument.name))}
           />
         ))}
       </ul>

@@ -1,24 +1,24 @@
-// What the agent has otherwise than the tool says: its version, its policy, its limits.
+// Overrides of a binding: version, policy, and limits that differ from the tool's.
 import { useQuery } from '@tanstack/react-query';
 
 import type { Schemas } from '@/api/client';
 import { useMay } from '@/api/me';
 import { NumberField, Select, TextField } from '@/components/Field';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import css from './BindingDrawer.module.css';
-import type { Bound, Overrides, Policy } from './bindings';
+import type { BindingDraft, Overrides, Policy } from './bindings';
 import type { Faults } from './draft';
 import { versionsQuery } from './queries';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    version: 'Version', live: 'The live one', liveText: 'Follows the tool.', pinned: (version: number) => `Version ${version}`,
-    held: 'waits for approval', policy: 'Policy', policyText: 'May be stricter than the tool’s, never looser.',
-    as: (own: string) => `As the tool says (${own})`, allow: 'Allow', ask: 'Ask first', block: 'Block',
-    askWhen: 'Ask only when', askWhenText: 'Compares arguments: amount > 100. Every call asks when empty.',
-    how: 'Runs', wait: 'The agent waits', background: 'In the background', timeout: 'Timeout, ms', retries: 'Retries',
+    version: 'Version', live: 'Live version', liveText: 'Updates with the tool.', pinned: (version: number) => `Version ${version}`,
+    held: 'waits for approval', policy: 'Policy', policyText: 'Can be stricter than the tool’s policy, not looser.',
+    as: (own: string) => `Tool default (${own})`, allow: 'Allow', ask: 'Ask first', block: 'Block',
+    askWhen: 'Ask only when', askWhenText: 'A condition on the arguments, such as amount > 100. Leave empty to ask for every call.',
+    how: 'Execution', wait: 'The agent waits', background: 'In the background', timeout: 'Timeout, ms', retries: 'Retries',
     cache: 'Cache, seconds', byEffect: 'by effect', yes: 'in the background', no: 'the agent waits',
   },
   {
@@ -31,45 +31,45 @@ const WORDS = words(
   },
 );
 
-/** From loose to strict. */
+/** Ordered from loose to strict. */
 const POLICIES: readonly Policy[] = ['allow', 'ask', 'block'];
-const LONGEST_TIMEOUT = 600_000;
-const MOST_RETRIES = 10;
-const LONGEST_CACHE = 31_536_000;
+const MAX_TIMEOUT = 600_000;
+const MAX_RETRIES = 10;
+const MAX_CACHE = 31_536_000;
 
 export interface BindingLimitsProps {
-  bound: Bound;
+  binding: BindingDraft;
   tool: Schemas['Tool'];
-  replace: (bound: Bound) => void;
+  replace: (binding: BindingDraft) => void;
   faults: Faults;
 }
 
-export function BindingLimits({ bound, tool, replace, faults }: BindingLimitsProps) {
-  const t = useWords(WORDS);
+export function BindingLimits({ binding, tool, replace, faults }: BindingLimitsProps) {
+  const t = useTexts(TEXTS);
   const isDisabled = !useMay('editor');
-  const { overrides } = bound;
-  const set = (fields: Overrides) => replace({ ...bound, overrides: { ...overrides, ...fields } });
+  const { overrides } = binding;
+  const set = (fields: Overrides) => replace({ ...binding, overrides: { ...overrides, ...fields } });
   const number = (name: 'timeout' | 'retryCount' | 'cacheTtl') => ({
     value: overrides[name] ?? undefined, onChange: (value: number | undefined) => set({ [name]: value ?? null }),
     error: faults[`overrides.${name}`], step: 1, isDisabled,
   });
   const own = tool.policy ?? 'allow';
-  const strict = POLICIES.slice(POLICIES.indexOf(own)).concat(bound.policy ?? []);
+  const strict = POLICIES.slice(POLICIES.indexOf(own)).concat(binding.policy ?? []);
   return (
     <div className={css.pair}>
-      <VersionField bound={bound} replace={replace} error={faults['pinnedVersion']} isDisabled={isDisabled} />
+      <VersionField binding={binding} replace={replace} error={faults['pinnedVersion']} isDisabled={isDisabled} />
       <Select
-        label={t.policy} description={t.policyText} value={bound.policy ?? 'own'} isDisabled={isDisabled} error={faults['policy']}
+        label={t.policy} description={t.policyText} value={binding.policy ?? 'own'} isDisabled={isDisabled} error={faults['policy']}
         options={[
           { value: 'own' as const, label: t.as(t[own]) },
           ...[...new Set(strict)].map((policy) => ({ value: policy, label: t[policy] })),
         ]}
-        onChange={(policy) => replace({ ...bound, policy: policy === 'own' ? null : policy })}
+        onChange={(policy) => replace({ ...binding, policy: policy === 'own' ? null : policy })}
       />
-      {bound.policy === 'ask' && (
+      {binding.policy === 'ask' && (
         <TextField
-          label={t.askWhen} description={t.askWhenText} isMono placeholder="amount > 100" value={bound.askWhen} isDisabled={isDisabled}
-          onChange={(askWhen) => replace({ ...bound, askWhen })} error={faults['askWhen']}
+          label={t.askWhen} description={t.askWhenText} isMono placeholder="amount > 100" value={binding.askWhen} isDisabled={isDisabled}
+          onChange={(askWhen) => replace({ ...binding, askWhen })} error={faults['askWhen']}
         />
       )}
       <Select
@@ -79,40 +79,40 @@ export function BindingLimits({ bound, tool, replace, faults }: BindingLimitsPro
         ]}
         onChange={(next) => set({ async: next === 'own' ? null : next === 'true' })}
       />
-      <NumberField label={t.timeout} minimum={1} maximum={LONGEST_TIMEOUT} placeholder={t.as(String(tool.timeout))} {...number('timeout')} />
+      <NumberField label={t.timeout} minimum={1} maximum={MAX_TIMEOUT} placeholder={t.as(String(tool.timeout))} {...number('timeout')} />
       <NumberField
-        label={t.retries} minimum={0} maximum={MOST_RETRIES} {...number('retryCount')}
+        label={t.retries} minimum={0} maximum={MAX_RETRIES} {...number('retryCount')}
         placeholder={t.as(tool.retryCount === null ? t.byEffect : String(tool.retryCount))}
       />
-      <NumberField label={t.cache} minimum={0} maximum={LONGEST_CACHE} placeholder={t.as(String(tool.cacheTtl))} {...number('cacheTtl')} />
+      <NumberField label={t.cache} minimum={0} maximum={MAX_CACHE} placeholder={t.as(String(tool.cacheTtl))} {...number('cacheTtl')} />
     </div>
   );
 }
 
-interface VersionFieldProps extends Pick<BindingLimitsProps, 'bound' | 'replace'> {
+interface VersionFieldProps extends Pick<BindingLimitsProps, 'binding' | 'replace'> {
   error: string | undefined;
   isDisabled: boolean;
 }
 
-const LIVE = 'live';
+const LIVE_VERSION = 'live';
 
-function VersionField({ bound, replace, error, isDisabled }: VersionFieldProps) {
-  const t = useWords(WORDS);
+function VersionField({ binding, replace, error, isDisabled }: VersionFieldProps) {
+  const t = useTexts(TEXTS);
   const format = useFormat();
-  const versions = useQuery(versionsQuery(bound.toolId));
+  const versions = useQuery(versionsQuery(binding.toolId));
   const options = [
-    { value: LIVE, label: t.live, description: t.liveText },
+    { value: LIVE_VERSION, label: t.live, description: t.liveText },
     ...(versions.data ?? []).map(({ version, createdAt, note, state }) => ({
       value: String(version), label: t.pinned(version),
       description: [format.time(createdAt), state === 'held' ? t.held : '', note].filter((part) => part !== '').join(' · '),
     })),
   ];
-  const value = bound.pinnedVersion === null ? LIVE : String(bound.pinnedVersion);
+  const value = binding.pinnedVersion === null ? LIVE_VERSION : String(binding.pinnedVersion);
   if (!options.some((option) => option.value === value)) options.push({ value, label: t.pinned(Number(value)), description: '' });
   return (
     <Select
       label={t.version} value={value} options={options} isDisabled={isDisabled} error={error}
-      onChange={(next) => replace({ ...bound, pinnedVersion: next === LIVE ? null : Number(next) })}
+      onChange={(next) => replace({ ...binding, pinnedVersion: next === LIVE_VERSION ? null : Number(next) })}
     />
   );
 }

@@ -1,4 +1,4 @@
-// The tools an agent has: drawn to their place, switched, and set up.
+// The list of an agent's tools: drag to reorder, switch on and off, configure.
 import { ArrowDown, ArrowUp, Ellipsis, GripVertical, PackageX, Settings2, Trash2 } from 'lucide-react';
 import { createContext, use } from 'react';
 import { Button as AriaButton, GridList, GridListItem, ListLayout, useDragAndDrop, Virtualizer } from 'react-aria-components';
@@ -8,21 +8,21 @@ import { IconButton } from '@/components/Button';
 import { Switch } from '@/components/Field';
 import { Menu } from '@/components/Menu';
 import { Badge, Empty } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
-import { type Bound, type BoundList, change, moveTo, namesOf, remove, shift } from './bindings';
+import { type BindingDraft, type BindingDraftList, change, moveTo, namesOf, remove, moveBy } from './bindings';
 import css from './ChosenTools.module.css';
 import { type Faults, faultsOfTool } from './draft';
 import type { EditTools } from './ToolsCard';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    list: 'Tools of this agent', none: 'No tools yet', noneText: 'Check some in the list. The model sees only what is here.',
-    noneViewer: 'This agent has no tools.', on: (name: string) => `${name} is on`,
+    list: 'Tools of this agent', none: 'No tools yet', noneText: 'Select tools in the list. The model sees only the tools selected here.',
+    noneViewer: 'This agent has no tools.', on: (name: string) => `Enable ${name}`,
     configure: (name: string) => `Configure ${name}`, more: (name: string) => `More for ${name}`, up: 'Move up', down: 'Move down', remove: 'Remove',
     fixed: (count: number) => `${count} fixed`, defaults: (count: number) => (count === 1 ? '1 default' : `${count} defaults`),
     ask: 'Asks first', block: 'Blocked', allow: 'Allowed', version: (version: number) => `Version ${version}`, background: 'In the background',
-    gone: 'This tool is gone', faults: (count: number) => (count === 1 ? '1 problem' : `${count} problems`), plain: 'As the tool is',
+    gone: 'Deleted tool', faults: (count: number) => (count === 1 ? '1 problem' : `${count} problems`), plain: 'Default settings',
   },
   {
     list: '此智能体的工具', none: '还没有工具', noneText: '在列表中勾选。模型只能看到这里的工具。',
@@ -35,27 +35,27 @@ const WORDS = words(
 );
 
 export interface ChosenToolsProps {
-  tools: BoundList;
+  tools: BindingDraftList;
   editTools: EditTools;
   faults: Faults;
   open: (toolId: string) => void;
 }
 
-interface Around extends Omit<ChosenToolsProps, 'tools'> {
+interface RowContextValue extends Omit<ChosenToolsProps, 'tools'> {
   mayEdit: boolean;
-  /** The first and the last, which cannot be moved further. */
+  /** The first and the last tool id, which cannot be moved further. */
   ends: readonly [string | undefined, string | undefined];
 }
 
-/** What all rows share, so that a row is only drawn anew when it is seen and changed. */
-const AroundContext = createContext<Around | null>(null);
+/** State shared by all rows. Context reaches rows that the virtualizer does not render again. */
+const RowContext = createContext<RowContextValue | null>(null);
 
 const ROW_HEIGHT = 54;
-const TALLEST = 560;
+const MAX_HEIGHT = 560;
 const LAYOUT = { rowHeight: ROW_HEIGHT, padding: 8 };
 
 export function ChosenTools({ tools, editTools, faults, open }: ChosenToolsProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const mayEdit = useMay('editor');
   const { dragAndDropHooks } = useDragAndDrop({
     getItems: (keys) => [...keys].map((key) => ({ 'text/plain': String(key) })),
@@ -69,32 +69,32 @@ export function ChosenTools({ tools, editTools, faults, open }: ChosenToolsProps
     return <Empty icon={<PackageX />} title={t.none}>{mayEdit ? t.noneText : t.noneViewer}</Empty>;
   }
   return (
-    <AroundContext value={{ mayEdit, ends, editTools, faults, open }}>
+    <RowContext value={{ mayEdit, ends, editTools, faults, open }}>
       <Virtualizer layout={ListLayout} layoutOptions={LAYOUT}>
         <GridList
           aria-label={t.list} items={tools} {...(mayEdit ? { dragAndDropHooks } : {})} className={css.list ?? ''} keyboardNavigationBehavior="tab"
-          style={{ height: Math.min(tools.length * ROW_HEIGHT + 2 * LAYOUT.padding, TALLEST) }}
+          style={{ height: Math.min(tools.length * ROW_HEIGHT + 2 * LAYOUT.padding, MAX_HEIGHT) }}
         >
-          {(bound) => (
-            <GridListItem id={bound.toolId} textValue={bound.name ?? bound.toolId} className={css.row ?? ''}>
-              <Row bound={bound} />
+          {(binding) => (
+            <GridListItem id={binding.toolId} textValue={binding.name ?? binding.toolId} className={css.row ?? ''}>
+              <Row binding={binding} />
             </GridListItem>
           )}
         </GridList>
       </Virtualizer>
-    </AroundContext>
+    </RowContext>
   );
 }
 
-function Row({ bound }: { bound: Bound }) {
-  const t = useWords(WORDS);
-  const around = use(AroundContext);
-  if (around === null) return null;
-  const { mayEdit, ends, editTools, faults, open } = around;
-  const { toolId } = bound;
-  const name = bound.name ?? toolId;
-  const up = { id: 'up', label: t.up, icon: <ArrowUp size={15} aria-hidden />, onAction: () => editTools((now) => shift(now, toolId, -1)) };
-  const down = { id: 'down', label: t.down, icon: <ArrowDown size={15} aria-hidden />, onAction: () => editTools((now) => shift(now, toolId, 1)) };
+function Row({ binding }: { binding: BindingDraft }) {
+  const t = useTexts(TEXTS);
+  const shared = use(RowContext);
+  if (shared === null) return null;
+  const { mayEdit, ends, editTools, faults, open } = shared;
+  const { toolId } = binding;
+  const name = binding.name ?? toolId;
+  const up = { id: 'up', label: t.up, icon: <ArrowUp size={15} aria-hidden />, onAction: () => editTools((now) => moveBy(now, toolId, -1)) };
+  const down = { id: 'down', label: t.down, icon: <ArrowDown size={15} aria-hidden />, onAction: () => editTools((now) => moveBy(now, toolId, 1)) };
   const away = {
     id: 'remove', label: t.remove, icon: <Trash2 size={15} aria-hidden />, isDangerous: true,
     onAction: () => editTools((now) => remove(now, [toolId])),
@@ -103,12 +103,12 @@ function Row({ bound }: { bound: Bound }) {
     <>
       {mayEdit && <AriaButton slot="drag" className={css.handle ?? ''}><GripVertical size={15} aria-hidden /></AriaButton>}
       <Switch
-        label={t.on(name)} isLabelHidden isSelected={bound.isEnabled} isDisabled={!mayEdit}
+        label={t.on(name)} isLabelHidden isSelected={binding.isEnabled} isDisabled={!mayEdit}
         onChange={(isEnabled) => editTools((now) => change(now, toolId, { isEnabled }))}
       />
-      <div className={`${css.text} ${bound.isEnabled ? '' : css.off}`}>
+      <div className={`${css.text} ${binding.isEnabled ? '' : css.off}`}>
         <code className={css.name}>{name}</code>
-        <Summary bound={bound} wrong={Object.keys(faultsOfTool(faults, toolId)).length} />
+        <Summary binding={binding} wrong={Object.keys(faultsOfTool(faults, toolId)).length} />
       </div>
       <IconButton label={t.configure(name)} onPress={() => open(toolId)}><Settings2 aria-hidden /></IconButton>
       {mayEdit && (
@@ -121,19 +121,19 @@ function Row({ bound }: { bound: Bound }) {
   );
 }
 
-/** What the agent has otherwise than the tool says. */
-function Summary({ bound, wrong }: { bound: Bound; wrong: number }) {
-  const t = useWords(WORDS);
-  const fixed = namesOf(bound, 'fixed').length;
-  const defaults = namesOf(bound, 'default').length;
+/** Summary of the settings that differ from the tool's. */
+function Summary({ binding, wrong }: { binding: BindingDraft; wrong: number }) {
+  const t = useTexts(TEXTS);
+  const fixed = namesOf(binding, 'fixed').length;
+  const defaults = namesOf(binding, 'default').length;
   const parts = [
-    fixed > 0 && t.fixed(fixed), defaults > 0 && t.defaults(defaults), bound.policy !== null && t[bound.policy],
-    bound.pinnedVersion !== null && t.version(bound.pinnedVersion), bound.overrides.async === true && t.background,
+    fixed > 0 && t.fixed(fixed), defaults > 0 && t.defaults(defaults), binding.policy !== null && t[binding.policy],
+    binding.pinnedVersion !== null && t.version(binding.pinnedVersion), binding.overrides.async === true && t.background,
   ].filter((part) => part !== false);
   return (
     <div className={css.summary}>
       {wrong > 0 && <Badge tone="bad">{t.faults(wrong)}</Badge>}
-      {bound.name === null ? <Badge tone="warn">{t.gone}</Badge> : (parts.length === 0 ? t.plain : parts.join(' · '))}
+      {binding.name === null ? <Badge tone="warn">{t.gone}</Badge> : (parts.length === 0 ? t.plain : parts.join(' · '))}
     </div>
   );
 }

@@ -1,29 +1,29 @@
-// Where there is no agent yet: what one is, and one that works without any network.
+// The empty state of the agent list, with an example agent that works without network access.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Plus, Sparkles } from 'lucide-react';
 import type { ReactNode } from 'react';
 
-import { api, ask, wordsOf } from '@/api/client';
+import { api, ask, errorText } from '@/api/client';
 import { useMay } from '@/api/me';
-import { makeScript, SAMPLE_WORDS } from '@/api/sample';
+import { createScriptedProvider, SAMPLE_TEXTS } from '@/api/sample';
 import { Button } from '@/components/Button';
 import { Empty, ErrorNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import css from './AgentsPage.module.css';
 import { providersQuery } from './queries';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     title: 'No agents yet',
     text: 'An agent is a prompt, a model and the tools that model may call. Haft shows it only those tools, with the values you fixed, and logs each call.',
-    example: 'Make an example agent', blank: 'Start empty',
+    example: 'Create an example agent', blank: 'Start empty',
     name: 'assistant', description: 'Counts, dates and edits text exactly instead of guessing.',
     prompt: 'You are a careful assistant.\n\nUse the tools for anything that must be exact: arithmetic, dates and times, and operations on text. Say briefly how you got a result. When something is unclear, ask first.',
-    viewer: 'Somebody who may edit this space can make one.',
-    script: 'There is no model yet, so the example comes with a script that speaks for one. It is no model, but it calls the calculator for real, without any network. As soon as you add a provider, a model answers instead.',
-    noModel: 'There is no model yet: an admin of this space adds a provider before anybody talks to it.',
+    viewer: 'Editors of this space can create agents.',
+    script: 'No model is set up, so the example uses a scripted demo. It is not a model, but it really calls the calculator, without network access. When you add a provider, a model answers instead.',
+    noModel: 'No model is set up. An admin of this space has to add a provider before you can chat.',
   },
   {
     title: '还没有智能体',
@@ -40,16 +40,16 @@ const WORDS = words(
 const OFFLINE_TOOLS = ['calculator', 'datetime', 'string'];
 
 export function FirstAgent({ icon, create }: { icon: ReactNode; create: () => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const mayEdit = useMay('editor');
   const navigate = useNavigate();
   const queries = useQueryClient();
   const mayAdd = useMay('admin');
-  const script = useWords(SAMPLE_WORDS);
+  const script = useTexts(SAMPLE_TEXTS);
   const hasNoModel = useQuery(providersQuery).data?.length === 0;
   const make = useMutation({
     mutationFn: async () => {
-      if (hasNoModel && mayAdd) await makeScript(script);
+      if (hasNoModel && mayAdd) await createScriptedProvider(script);
       return ask(api.POST('/api/agents', {
         body: { name: t.name, description: t.description, systemPrompt: t.prompt, isActive: true, toolIds: OFFLINE_TOOLS },
       }));
@@ -67,7 +67,7 @@ export function FirstAgent({ icon, create }: { icon: ReactNode; create: () => vo
         <Button icon={<Plus aria-hidden />} onPress={create}>{t.blank}</Button>
       </div>
       {hasNoModel && <p className={css.firstNote}>{mayAdd ? t.script : t.noModel}</p>}
-      {make.error !== null && <ErrorNote>{wordsOf(make.error)}</ErrorNote>}
+      {make.error !== null && <ErrorNote>{errorText(make.error)}</ErrorNote>}
     </>
   );
   return (

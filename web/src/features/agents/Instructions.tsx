@@ -1,21 +1,21 @@
-// Who the agent is and what it is told.
+// Name, description and system prompt of an agent.
 import { memo } from 'react';
 
 import { useMay } from '@/api/me';
 import { TextField } from '@/components/Field';
 import { Card } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import css from './AgentEditor.module.css';
 import type { Draft, Faults } from './draft';
 import type { Edit } from './useAgentForm';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     title: 'Instructions', name: 'Name', description: 'Description', prompt: 'System prompt',
-    named: 'Up to 64 characters. The API knows the agent by it too.',
-    described: 'For people: what it is good for.',
+    named: 'Up to 64 characters. The API accepts it instead of the id.',
+    described: 'For people: the purpose of the agent.',
     example: 'You are a careful assistant. Use the tools for anything that must be exact…',
     length: (count: string) => `${count} characters`,
   },
@@ -38,7 +38,7 @@ export interface InstructionsProps {
 }
 
 export const Instructions = memo(function Instructions({ draft, edit, faults, isNew }: InstructionsProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const isDisabled = !useMay('editor');
   return (

@@ -1,4 +1,4 @@
-// Which model the agent asks, and how.
+// Model settings of an agent: provider, model, sampling and limits of a turn.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
@@ -7,10 +7,10 @@ import { useMay } from '@/api/me';
 import { NumberField, Select, Switch, TextField } from '@/components/Field';
 import { Fold } from '@/components/Fold';
 import { Card } from '@/components/Page';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import css from './AgentEditor.module.css';
-import type { BoundList } from './bindings';
+import type { BindingDraftList } from './bindings';
 import { type Budget, type Config, DEFAULT_STEPS, type Draft, type Faults } from './draft';
 import { ModelField } from './ModelField';
 import { providersQuery } from './queries';
@@ -18,15 +18,15 @@ import { ToolChoiceField } from './ToolChoiceField';
 import type { Edit } from './useAgentForm';
 import { useModels } from './useModels';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     title: 'Model', provider: 'Provider', first: 'Default provider', gone: (name: string) => `${name} (not set up)`,
-    none: 'None is set up yet.', stored: (kind: string) => kind, environment: (kind: string) => `${kind}, from the environment`, found: (kind: string) => `${kind}, found on the server’s machine`, setUp: 'Set up a provider', temperature: 'Temperature',
-    tokens: 'Max tokens', own: 'Model’s own', steps: 'Max steps',
+    none: 'No provider is set up.', stored: (kind: string) => kind, environment: (kind: string) => `${kind}, from the environment`, found: (kind: string) => `${kind}, found on the server’s machine`, setUp: 'Set up a provider', temperature: 'Temperature',
+    tokens: 'Max tokens', own: 'Model default', steps: 'Max steps',
     more: 'More settings', parallel: 'Parallel tool calls', parallelText: 'The model may call several tools at once.',
-    resume: 'Go on by itself', resumeText: 'When a call in the background has ended, without waiting for the next message.',
+    resume: 'Resume automatically', resumeText: 'When a background call ends, without waiting for the next message.',
     maxCalls: 'Calls per turn', maxSeconds: 'Seconds per turn', maxTotalTokens: 'Tokens per turn',
-    locale: 'Language of tool messages', caller: 'The caller’s', category: 'Category',
+    locale: 'Language of tool messages', caller: 'Language of the caller', category: 'Category',
   },
   {
     title: '模型', provider: '模型服务', first: '默认模型服务', gone: (name: string) => `${name}（未配置）`,
@@ -39,12 +39,12 @@ const WORDS = words(
   },
 );
 
-/** What one turn may take, and what it is unless one says otherwise. */
+/** The limits of a turn with their defaults. */
 const BUDGETS: readonly [Budget, number][] = [['maxCalls', 128], ['maxSeconds', 1800], ['maxTotalTokens', 2_000_000]];
 
 export interface ModelCardProps {
   config: Draft['config'];
-  tools: BoundList;
+  tools: BindingDraftList;
   locale: Draft['locale'];
   category: string;
   edit: Edit;
@@ -52,7 +52,7 @@ export interface ModelCardProps {
 }
 
 export const ModelCard = memo(function ModelCard({ config, tools, locale, category, edit, faults }: ModelCardProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const isDisabled = !useMay('editor');
   const set = (fields: Partial<Draft['config']>) => edit((now) => ({ ...now, config: { ...now.config, ...fields } }));
   return (
@@ -117,32 +117,32 @@ interface ProviderFieldsProps {
   isDisabled: boolean;
 }
 
-/** No name of a provider is empty. */
-const FIRST = '';
+/** Stands for the default provider. Names of providers are never empty. */
+const DEFAULT_PROVIDER = '';
 
 function ProviderFields({ config, set, faults, isDisabled }: ProviderFieldsProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const providers = useQuery(providersQuery);
   const chosen = providers.data?.find(({ id, name }) => name === config.provider || id === config.provider);
   const options = [
-    { value: FIRST, label: t.first },
+    { value: DEFAULT_PROVIDER, label: t.first },
     ...(providers.data ?? []).map(({ name, kind, source }) => ({ value: name, label: name, description: t[source](kind) })),
   ];
   const isGone = config.provider !== null && chosen === undefined;
-  if (isGone) options.push({ value: config.provider ?? FIRST, label: providers.isSuccess ? t.gone(config.provider ?? '') : (config.provider ?? '') });
-  // The server takes the first as well where none is named.
-  const asked = chosen ?? (config.provider === null ? providers.data?.[0] : undefined);
-  const models = useModels(asked);
+  if (isGone) options.push({ value: config.provider ?? DEFAULT_PROVIDER, label: providers.isSuccess ? t.gone(config.provider ?? '') : (config.provider ?? '') });
+  // The server also uses the first provider if none is named.
+  const effective = chosen ?? (config.provider === null ? providers.data?.[0] : undefined);
+  const models = useModels(effective);
   const isNone = providers.data?.length === 0;
   return (
     <>
       <Select
-        label={t.provider} value={chosen?.name ?? config.provider ?? FIRST} options={options} isDisabled={isDisabled} error={faults['config.provider']}
+        label={t.provider} value={chosen?.name ?? config.provider ?? DEFAULT_PROVIDER} options={options} isDisabled={isDisabled} error={faults['config.provider']}
         description={isNone ? <>{t.none} <Link to="/settings" search={{ tab: 'providers' }}>{t.setUp}</Link></> : undefined}
-        onChange={(provider) => set({ provider: provider === FIRST ? null : provider })}
+        onChange={(provider) => set({ provider: provider === DEFAULT_PROVIDER ? null : provider })}
       />
       <ModelField
-        models={models.known} isAsked={models.isAsked} refusal={models.refusal} onAsk={models.ask} value={config.model ?? ''} isDisabled={isDisabled} error={faults['config.model']}
+        models={models.names} isLoading={models.isLoading} refusal={models.refusal} onAsk={models.ask} value={config.model ?? ''} isDisabled={isDisabled} error={faults['config.model']}
         onChange={(model) => set({ model: model === '' ? null : model })}
       />
     </>

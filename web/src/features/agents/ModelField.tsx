@@ -1,16 +1,16 @@
-// The name of a model: one of those the provider lists, or any other.
+// The field for the name of a model, with suggestions from the provider.
 import { ChevronDown } from 'lucide-react';
 import { Button, ComboBox, FieldError, Input, Label, ListBox, ListBoxItem, Popover, Text } from 'react-aria-components';
 
 import { Button as Ask } from '@/components/Button';
 import { TextField } from '@/components/Field';
 import { usePageStaysOpen } from '@/components/usePageStaysOpen';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import css from './ModelField.module.css';
 
-const WORDS = words(
-  { model: 'Model', text: 'The provider’s first when empty.', show: 'Show models', ask: 'Ask which it has' },
+const TEXTS = texts(
+  { model: 'Model', text: 'Leave empty to use the provider’s first model.', show: 'Show models', ask: 'List models' },
   { model: '模型', text: '留空则使用模型服务的第一个模型。', show: '显示模型', ask: '查询可用模型' },
 );
 
@@ -20,14 +20,14 @@ export interface ModelFieldProps {
   onChange: (model: string) => void;
   isDisabled: boolean;
   error: string | undefined;
-  /** Asks the provider for its models, where they are not known. */
+  /** Requests the list of models from the provider. */
   onAsk: (() => void) | undefined;
-  isAsked: boolean;
+  isLoading: boolean;
   refusal: string | undefined;
 }
 
-export function ModelField({ models, value, onChange, isDisabled, error, onAsk, isAsked, refusal }: ModelFieldProps) {
-  const t = useWords(WORDS);
+export function ModelField({ models, value, onChange, isDisabled, error, onAsk, isLoading, refusal }: ModelFieldProps) {
+  const t = useTexts(TEXTS);
   const onOpenChange = usePageStaysOpen();
   if (models.length === 0) {
     return (
@@ -36,7 +36,7 @@ export function ModelField({ models, value, onChange, isDisabled, error, onAsk, 
         description={(
           <>
             {t.text}
-            {onAsk !== undefined && !isDisabled && <span className={css.ask}><Ask small look="quiet" isPending={isAsked} onPress={onAsk}>{t.ask}</Ask></span>}
+            {onAsk !== undefined && !isDisabled && <span className={css.ask}><Ask small look="quiet" isPending={isLoading} onPress={onAsk}>{t.ask}</Ask></span>}
           </>
         )}
         placeholder="gpt-5-mini" isMono autoComplete="off"

@@ -1,20 +1,20 @@
-// A tool as the model is shown it: from the server where it is stored so, else as it will be once saved.
+// The function definition that the model gets: from the server if the binding is saved, else computed from the draft.
 import { useQuery } from '@tanstack/react-query';
 
 import type { Schemas } from '@/api/client';
 import { CodeBlock, pretty } from '@/components/Code';
 import { Hint } from '@/components/Note';
 import { Loading, LoadFailed } from '@/components/Page';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { withoutArguments } from './arguments';
-import { type Bound, namesOf } from './bindings';
-import { shownQuery } from './queries';
+import { type BindingDraft, namesOf } from './bindings';
+import { effectiveToolsQuery } from './queries';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    label: 'Function definition', off: 'It is switched off for this agent, so the model does not see it. Switched on, it would be:',
-    later: 'As it will be once saved:',
+    label: 'Function definition', off: 'This tool is disabled for the agent, so the model does not see it. If enabled:',
+    later: 'After saving:',
   },
   {
     label: '函数定义', off: '它在此智能体中已停用，模型看不到它。启用后将是：',
@@ -23,28 +23,28 @@ const WORDS = words(
 );
 
 export interface ModelViewProps {
-  bound: Bound;
+  binding: BindingDraft;
   tool: Schemas['Tool'];
-  shownBy: string | null;
+  savedAgentId: string | null;
 }
 
-export function ModelView({ bound, tool, shownBy }: ModelViewProps) {
-  const t = useWords(WORDS);
-  if (shownBy !== null && bound.isEnabled && tool.isActive) return <Stored toolId={bound.toolId} agentId={shownBy} />;
-  const parameters = withoutArguments(tool.inputSchema, namesOf(bound, 'fixed'));
+export function ModelView({ binding, tool, savedAgentId }: ModelViewProps) {
+  const t = useTexts(TEXTS);
+  if (savedAgentId !== null && binding.isEnabled && tool.isActive) return <Stored toolId={binding.toolId} agentId={savedAgentId} />;
+  const parameters = withoutArguments(tool.inputSchema, namesOf(binding, 'fixed'));
   return (
     <>
-      <Hint>{bound.isEnabled ? t.later : t.off}</Hint>
-      <CodeBlock label={t.label} text={definition(bound.name, tool.description, parameters)} />
+      <Hint>{binding.isEnabled ? t.later : t.off}</Hint>
+      <CodeBlock label={t.label} text={definition(binding.name, tool.description, parameters)} />
     </>
   );
 }
 
 function Stored({ agentId, toolId }: { agentId: string; toolId: string }) {
-  const t = useWords(WORDS);
-  const shown = useQuery(shownQuery(agentId));
-  if (shown.error !== null) return <LoadFailed error={shown.error} again={() => void shown.refetch()} />;
-  const row = shown.data?.find((one) => one.toolId === toolId);
+  const t = useTexts(TEXTS);
+  const tools = useQuery(effectiveToolsQuery(agentId));
+  if (tools.error !== null) return <LoadFailed error={tools.error} again={() => void tools.refetch()} />;
+  const row = tools.data?.find((one) => one.toolId === toolId);
   return row === undefined ? <Loading /> : <CodeBlock label={t.label} text={definition(row.name, row.description, row.parameters)} />;
 }
 

@@ -1,4 +1,4 @@
-// The tools of one category: all at once, or one by one.
+// The tools of one category in the picker, selected together or one by one.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { ChevronRight } from 'lucide-react';
 import { useMemo, useState } from 'react';
@@ -7,16 +7,16 @@ import { Button as AriaButton, Disclosure, DisclosurePanel, Heading } from 'reac
 import type { Schemas } from '@/api/client';
 import { Button } from '@/components/Button';
 import { Checkbox } from '@/components/Field';
-import { CATEGORIES, wordFor } from '@/i18n/categories';
+import { CATEGORIES, categoryName } from '@/i18n/categories';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { PickerRow } from './PickerRow';
 import css from './ToolPicker.module.css';
 import type { PickerProps } from './ToolPicker';
 import { toolsQuery } from './queries';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     all: (category: string) => `All tools of ${category}`, more: (left: string) => `Show more (${left} left)`,
     some: (chosen: string, all: string) => `${chosen} of ${all}`,
@@ -27,7 +27,7 @@ const WORDS = words(
   },
 );
 
-const STEP = 50;
+const PAGE_SIZE = 50;
 
 export interface PickerGroupProps extends PickerProps {
   group: Schemas['CategoryList']['items'][number];
@@ -35,10 +35,10 @@ export interface PickerGroupProps extends PickerProps {
 }
 
 export function PickerGroup({ group, isOpenAtFirst, chosen, choose }: PickerGroupProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const [isOpen, setIsOpen] = useState(isOpenAtFirst);
-  const name = wordFor(useWords(CATEGORIES), group.category);
+  const name = categoryName(useTexts(CATEGORIES), group.category);
   const count = group.tools.filter((tool) => chosen.has(tool.id)).length;
   return (
     <Disclosure className={css.group ?? ''} isExpanded={isOpen} onExpandedChange={setIsOpen}>
@@ -60,24 +60,24 @@ export function PickerGroup({ group, isOpenAtFirst, chosen, choose }: PickerGrou
   );
 }
 
-/** The category tells all names; what the tools are for comes by the page. */
+/** The category lists all names; descriptions are fetched page by page. */
 function Rows({ group, chosen, choose }: Omit<PickerGroupProps, 'isOpenAtFirst'>) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
-  const [shown, setShown] = useState(STEP);
+  const [visibleCount, setVisibleCount] = useState(PAGE_SIZE);
   const described = useInfiniteQuery(toolsQuery({ category: group.category }));
   const details = useMemo(
     () => new Map(described.data?.pages.flatMap((page) => page.items.map((tool): [string, Schemas['Tool']] => [tool.id, tool]))),
     [described.data],
   );
-  const left = group.tools.length - shown;
+  const left = group.tools.length - visibleCount;
   const more = () => {
-    setShown(shown + STEP);
+    setVisibleCount(visibleCount + PAGE_SIZE);
     if (described.hasNextPage) void described.fetchNextPage();
   };
   return (
     <div className={css.rows}>
-      {group.tools.slice(0, shown).map((tool) => (
+      {group.tools.slice(0, visibleCount).map((tool) => (
         <PickerRow
           key={tool.id} tool={tool} description={details.get(tool.id)?.description} isOff={details.get(tool.id)?.isActive === false}
           isChosen={chosen.has(tool.id)} choose={choose}

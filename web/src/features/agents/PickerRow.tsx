@@ -1,16 +1,16 @@
-// One tool that may be chosen: its title, its name, and in one line what it is for.
+// One tool in the picker: title, name and a one-line description.
 import { memo } from 'react';
 
 import type { Schemas } from '@/api/client';
 import { Checkbox } from '@/components/Field';
 import { Badge } from '@/components/Note';
-import { useLanguage, useWords, words } from '@/i18n/language';
+import { useLanguage, useTexts, texts } from '@/i18n/language';
 import { titleOf } from '@/i18n/title';
 
 import css from './ToolPicker.module.css';
 import type { Choose } from './ToolPicker';
 
-const WORDS = words({ off: 'Off' }, { off: '已停用' });
+const TEXTS = texts({ off: 'Off' }, { off: '已停用' });
 
 export interface PickerRowProps {
   tool: { id: string; name: string; title: Schemas['Title'] | null };
@@ -21,7 +21,7 @@ export interface PickerRowProps {
 }
 
 export const PickerRow = memo(function PickerRow({ tool, description, isOff, isChosen, choose }: PickerRowProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { language } = useLanguage();
   const title = titleOf(tool, language);
   return (
@@ -31,7 +31,7 @@ export const PickerRow = memo(function PickerRow({ tool, description, isOff, isC
         description={(
           <span className={css.description}>
             {title !== tool.name && <code>{tool.name}</code>}
-            {/* Keeps the height of the row while it comes. */}
+            {/* The space keeps the height of the row while the description loads. */}
             {description ?? '\u00a0'}
           </span>
         )}

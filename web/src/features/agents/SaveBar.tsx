@@ -1,20 +1,20 @@
-// Always in reach while something is not saved: what is the matter, and the button.
-import { wordsOf } from '@/api/client';
+// The bar at the bottom of the agent editor: unsaved changes, errors, conflicts, and the save button.
+import { errorText } from '@/api/client';
 import { Button } from '@/components/Button';
 import { ConflictDialog } from '@/components/conflict/ConflictDialog';
 import { ErrorNote, WarningNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import css from './AgentEditor.module.css';
 import { inputOf } from './draft';
 import { type AgentForm, isConflict } from './useAgentForm';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     unsaved: 'Unsaved changes', save: 'Save', create: 'Create agent', discard: 'Discard', fresh: 'Not created yet',
-    reload: 'Discard mine and reload', compare: 'Compare and keep mine', other: 'Somebody else has changed this agent since.',
+    reload: 'Discard mine and reload', compare: 'Compare and keep mine', other: 'Another user has changed this agent.',
     faults: (count: number) => (count === 1 ? 'Not saved: one field needs attention.' : `Not saved: ${count} fields need attention.`),
-    inTools: (names: string) => `Look at the tools: ${names}.`,
+    inTools: (names: string) => `Check these tools: ${names}.`,
   },
   {
     unsaved: '有未保存的更改', save: '保存', create: '创建智能体', discard: '放弃更改', fresh: '尚未创建',
@@ -25,8 +25,8 @@ const WORDS = words(
 );
 
 export function SaveBar({ form }: { form: AgentForm }) {
-  const t = useWords(WORDS);
-  const { save, faults, draft, isChanged, isOld, newer } = form;
+  const t = useTexts(TEXTS);
+  const { save, faults, draft, isChanged, isOutdated, newer } = form;
   const isNew = form.saved.agent === null;
   if (!isNew && !isChanged) return null;
   const count = Object.keys(faults).length;
@@ -36,14 +36,14 @@ export function SaveBar({ form }: { form: AgentForm }) {
   const isStale = isConflict(save.error);
   return (
     <div className={css.bar}>
-      {(isOld || isStale) && <WarningNote><div className={css.choice} role="status"><span>{t.other}</span> {compare} {reload}</div></WarningNote>}
+      {(isOutdated || isStale) && <WarningNote><div className={css.choice} role="status"><span>{t.other}</span> {compare} {reload}</div></WarningNote>}
       <ConflictDialog
         isOpen={form.isComparing} onClose={form.closeComparison} version={newer?.agent.version}
         theirs={newer === undefined ? undefined : inputOf(newer.theirs)} merged={newer === undefined ? undefined : inputOf(newer.merged)}
         isPending={save.isPending} error={isStale ? null : save.error} onKeep={form.keepMine} onLoad={form.reload}
       />
-      {form.reloadError !== null && <ErrorNote>{wordsOf(form.reloadError)}</ErrorNote>}
-      {save.error !== null && !isStale && count === 0 && <ErrorNote>{wordsOf(save.error)}</ErrorNote>}
+      {form.reloadError !== null && <ErrorNote>{errorText(form.reloadError)}</ErrorNote>}
+      {save.error !== null && !isStale && count === 0 && <ErrorNote>{errorText(save.error)}</ErrorNote>}
       {count > 0 && (
         <ErrorNote>
           {t.faults(count)} {names.length > 0 && t.inTools(names.map((tool) => tool.name ?? tool.toolId).join(', '))}

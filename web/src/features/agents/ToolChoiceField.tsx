@@ -1,13 +1,13 @@
-// Whether the model must call a tool: as its API takes it.
+// The `tool_choice` setting of the model API.
 import { Select } from '@/components/Field';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
-import type { BoundList } from './bindings';
+import type { BindingDraftList } from './bindings';
 import type { Config } from './draft';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    label: 'Tool choice', own: 'Model’s own', auto: 'The model decides', none: 'No tools', required: 'Always some tool',
+    label: 'Tool choice', own: 'Model default', auto: 'The model decides', none: 'No tools', required: 'Always a tool',
     one: (name: string) => `Always ${name}`, other: 'Set through the API',
   },
   {
@@ -19,30 +19,30 @@ const WORDS = words(
 type Choice = Config['toolChoice'];
 
 const PLAIN = ['auto', 'none', 'required'] as const;
-const OWN = 'own';
+const MODEL_DEFAULT = 'own';
 const OTHER = 'other';
 const ONE = 'one:';
-/** Nobody looks through more in a list. */
-const MOST_TOOLS = 64;
+/** Maximum number of tools in the list. */
+const MAX_TOOLS = 64;
 
 export interface ToolChoiceFieldProps {
   value: Choice;
-  tools: BoundList;
+  tools: BindingDraftList;
   onChange: (value: Choice) => void;
   isDisabled: boolean;
   error: string | undefined;
 }
 
 export function ToolChoiceField({ value, tools, onChange, isDisabled, error }: ToolChoiceFieldProps) {
-  const t = useWords(WORDS);
-  const named = tools.slice(0, MOST_TOOLS).flatMap((tool) => (tool.name === null ? [] : [tool.name]));
+  const t = useTexts(TEXTS);
+  const named = tools.slice(0, MAX_TOOLS).flatMap((tool) => (tool.name === null ? [] : [tool.name]));
   const key = keyOf(value);
   const options = [
-    { value: OWN, label: t.own },
+    { value: MODEL_DEFAULT, label: t.own },
     ...PLAIN.map((plain) => ({ value: plain, label: t[plain] })),
     ...named.map((name) => ({ value: ONE + name, label: t.one(name) })),
   ];
-  // What this list does not know is shown, and stays unless another is chosen.
+  // A value that is not in the list is shown and kept until the user selects another one.
   if (!options.some((option) => option.value === key)) {
     options.push({ value: key, label: key.startsWith(ONE) ? t.one(key.slice(ONE.length)) : t.other });
   }
@@ -53,7 +53,7 @@ export function ToolChoiceField({ value, tools, onChange, isDisabled, error }: T
 }
 
 function keyOf(choice: Choice): string {
-  if (choice === null) return OWN;
+  if (choice === null) return MODEL_DEFAULT;
   if (typeof choice === 'string') return choice;
   const { function: one }: { function?: unknown } = choice;
   const isNamed = typeof one === 'object' && one !== null && 'name' in one && typeof one.name === 'string';
@@ -61,7 +61,7 @@ function keyOf(choice: Choice): string {
 }
 
 function choiceOf(key: string): Choice {
-  if (key === OWN) return null;
+  if (key === MODEL_DEFAULT) return null;
   if (!key.startsWith(ONE)) return key;
   const choice: Record<string, unknown> = { type: 'function', function: { name: key.slice(ONE.length) } };
   return choice as Exclude<Choice, string | null>;

@@ -1,20 +1,20 @@
-// All tools as check boxes, by category; many are found by searching, on the server.
+// The tool picker: all tools by category, with search on the server.
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { memo, useState } from 'react';
 
 import { Button } from '@/components/Button';
 import { SearchField } from '@/components/Field';
 import { Loading, LoadFailed } from '@/components/Page';
-import { useSettled } from '@/components/useSettled';
+import { useDebounced } from '@/components/useDebounced';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { PickerGroup } from './PickerGroup';
 import { PickerRow } from './PickerRow';
 import css from './ToolPicker.module.css';
 import { categoriesQuery, toolsQuery } from './queries';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     search: 'Search tools', more: (left: string) => `Show more (${left} left)`, nothing: (q: string) => `No tool has “${q}” in its name or description.`,
     found: (count: number, shown: string) => (count === 1 ? '1 tool found' : `${shown} tools found`),
@@ -32,13 +32,13 @@ export interface PickerProps {
   choose: Choose;
 }
 
-/** So few tools are all shown at once. */
-const FEW = 60;
+/** Up to this number of tools, all categories are expanded. */
+const MAX_EXPANDED_TOOLS = 60;
 
 export const ToolPicker = memo(function ToolPicker({ chosen, choose }: PickerProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [search, setSearch] = useState('');
-  const q = useSettled(search.trim());
+  const q = useDebounced(search.trim());
   return (
     <div className={css.picker}>
       <div className={css.search}><SearchField label={t.search} value={search} onChange={setSearch} /></div>
@@ -53,14 +53,14 @@ function Categories({ chosen, choose }: PickerProps) {
   const categories = useQuery(categoriesQuery);
   if (categories.error !== null) return <LoadFailed error={categories.error} again={() => void categories.refetch()} />;
   if (categories.data === undefined) return <Loading />;
-  const isFew = categories.data.reduce((sum, { count }) => sum + count, 0) <= FEW;
+  const isFew = categories.data.reduce((sum, { count }) => sum + count, 0) <= MAX_EXPANDED_TOOLS;
   return categories.data.map((group) => (
     <PickerGroup key={group.category} group={group} isOpenAtFirst={isFew} chosen={chosen} choose={choose} />
   ));
 }
 
 function Found({ q, chosen, choose }: PickerProps & { q: string }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const found = useInfiniteQuery({ ...toolsQuery({ q }), placeholderData: (before) => before });
   if (found.error !== null) return <LoadFailed error={found.error} again={() => void found.refetch()} />;

@@ -1,21 +1,21 @@
-// The tools of an agent: all there are on the left, those it has on the right, in their order.
+// The tools of an agent: the picker on the left, the selected tools in their order on the right.
 import { memo, useCallback, useMemo, useState } from 'react';
 
 import { useMay } from '@/api/me';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { BindingDrawer } from './BindingDrawer';
-import { add, type Bound, type BoundList, remove } from './bindings';
+import { add, type BindingDraft, type BindingDraftList, remove } from './bindings';
 import { ChosenTools } from './ChosenTools';
 import { type Faults, faultsOfTool } from './draft';
 import { ToolPicker } from './ToolPicker';
 import css from './ToolsCard.module.css';
 import type { Edit } from './useAgentForm';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     all: 'All tools', own: 'Tools of this agent', title: 'Tools', on: (on: number, all: number) => `${on} of ${all} on`,
-    order: 'The model is shown them in this order.',
+    order: 'The model sees the tools in this order.',
   },
   {
     all: '全部工具', own: '此智能体的工具', title: '工具', on: (on: number, all: number) => `已启用 ${on} / ${all}`,
@@ -24,18 +24,18 @@ const WORDS = words(
 );
 
 export interface ToolsCardProps {
-  /** null while the agent is new. */
+  /** null if the agent is not saved yet. */
   agentId: string | null;
-  tools: BoundList;
-  savedTools: BoundList;
+  tools: BindingDraftList;
+  savedTools: BindingDraftList;
   edit: Edit;
   faults: Faults;
 }
 
-export type EditTools = (change: (tools: BoundList) => BoundList) => void;
+export type EditTools = (change: (tools: BindingDraftList) => BindingDraftList) => void;
 
 export const ToolsCard = memo(function ToolsCard({ agentId, tools, savedTools, edit, faults }: ToolsCardProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const mayEdit = useMay('editor');
   const [opened, setOpened] = useState<string | null>(null);
   const editTools: EditTools = useCallback((change) => edit((now) => ({ ...now, tools: change(now.tools) })), [edit]);
@@ -46,7 +46,7 @@ export const ToolsCard = memo(function ToolsCard({ agentId, tools, savedTools, e
     [editTools],
   );
   const open = tools.find((tool) => tool.toolId === opened);
-  const replace = (next: Bound) => editTools((now) => now.map((tool) => (tool.toolId === next.toolId ? next : tool)));
+  const replace = (next: BindingDraft) => editTools((now) => now.map((tool) => (tool.toolId === next.toolId ? next : tool)));
   const isSaved = open !== undefined && savedTools.some((tool) => tool.toolId === open.toolId && JSON.stringify(tool) === JSON.stringify(open));
   return (
     <section className={css.card} aria-label={t.title}>
@@ -66,8 +66,8 @@ export const ToolsCard = memo(function ToolsCard({ agentId, tools, savedTools, e
       </div>
       {open !== undefined && (
         <BindingDrawer
-          key={open.toolId} bound={open} replace={replace} faults={faultsOfTool(faults, open.toolId)}
-          shownBy={isSaved ? agentId : null} close={() => setOpened(null)}
+          key={open.toolId} binding={open} replace={replace} faults={faultsOfTool(faults, open.toolId)}
+          savedAgentId={isSaved ? agentId : null} close={() => setOpened(null)}
         />
       )}
     </section>

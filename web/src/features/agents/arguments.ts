@@ -1,4 +1,4 @@
-// The arguments of a tool, read from its input schema, and the schema without those that are fixed.
+// Reads the arguments of a tool from its input schema, and removes fixed arguments from the schema.
 export type Schema = Record<string, unknown>;
 export type Kind = 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'json';
 
@@ -7,25 +7,25 @@ export interface Argument {
   kind: Kind;
   description: string;
   isRequired: boolean;
-  /** What a `choice` is among. */
+  /** The values of a `choice`. */
   options: readonly unknown[];
-  /** What the schema itself gives when nothing is said. */
+  /** The schema's default. */
   initial: unknown;
   minimum: number | undefined;
   maximum: number | undefined;
-  /** Given beforehand, though the tool has no such argument. */
+  /** The binding sets a value, but the tool has no such argument. */
   isUnknown: boolean;
 }
 
 export interface ArgumentList {
   arguments: readonly Argument[];
-  /** Whether the tool takes others, which its schema does not name. */
+  /** The tool accepts arguments that its schema does not name. */
   isOpen: boolean;
 }
 
-/** So many parts of a schema are looked at: one may contain itself. */
-const MOST_PARTS = 200;
-const FORMS = ['allOf', 'anyOf', 'oneOf'] as const;
+/** Maximum number of schema parts to read. A schema can contain itself. */
+const MAX_PARTS = 200;
+const COMBINATORS = ['allOf', 'anyOf', 'oneOf'] as const;
 
 export function argumentsOf(schema: Schema): ArgumentList {
   const parts = partsOf(schema);
@@ -35,7 +35,7 @@ export function argumentsOf(schema: Schema): ArgumentList {
       found.set(name, [...(found.get(name) ?? []), resolved(schema, objectOf(value))]);
     }
   }
-  // With several forms an argument must be there only if every form that has arguments asks for it.
+  // With several alternatives, an argument is required only if every alternative with arguments requires it.
   const withArguments = parts.filter((part) => 'properties' in part);
   const isRequired = (name: string) => withArguments.every((part) => listOf(part['required']).includes(name));
   return {
@@ -44,7 +44,7 @@ export function argumentsOf(schema: Schema): ArgumentList {
   };
 }
 
-/** One that the schema does not know (any more). */
+/** Creates an argument that the schema does not have, or no longer has. */
 export function unknownArgument(name: string): Argument {
   return { ...argumentOf(name, [], false), isUnknown: true };
 }
@@ -79,31 +79,31 @@ function kindOf(schema: Schema): Kind {
   }
 }
 
-/** Only plain values can be chosen from a list. */
+/** Returns the allowed values, or an empty list if they include objects or lists, which a select cannot show. */
 function optionsOf(schema: Schema): unknown[] {
   const options = 'const' in schema ? [schema['const']] : listOf(schema['enum']);
   return options.every((option) => typeof option !== 'object' || option === null) ? options : [];
 }
 
-/** The widest bound, and none where one form has none. */
+/** Returns the widest bound, or `undefined` if an alternative has no bound. */
 function boundOf(schemas: readonly Schema[], name: string, widest: (...values: number[]) => number): number | undefined {
   const bounds = schemas.map((schema) => schema[name]).filter((bound) => typeof bound === 'number');
   return bounds.length > 0 && bounds.length === schemas.length ? widest(...bounds) : undefined;
 }
 
-/** A schema and all forms of it. */
+/** Returns a schema and all its alternatives. */
 function partsOf(root: Schema): Schema[] {
   const parts: Schema[] = [];
-  const waiting = [root];
-  for (let part = waiting.shift(); part !== undefined && parts.length < MOST_PARTS; part = waiting.shift()) {
+  const queue = [root];
+  for (let part = queue.shift(); part !== undefined && parts.length < MAX_PARTS; part = queue.shift()) {
     const target = resolved(root, part);
     parts.push(target);
-    for (const form of FORMS) waiting.push(...listOf(target[form]).map(objectOf));
+    for (const form of COMBINATORS) queue.push(...listOf(target[form]).map(objectOf));
   }
   return parts;
 }
 
-/** What a `$ref` within the schema points at. */
+/** Merges the target of a `$ref` within the root schema into the schema. */
 function resolved(root: Schema, schema: Schema): Schema {
   const target = schema['$ref'];
   if (typeof target !== 'string' || !target.startsWith('#/')) return schema;
@@ -111,20 +111,20 @@ function resolved(root: Schema, schema: Schema): Schema {
   return { ...steps.reduce<Schema>((at, step) => objectOf(at[step]), root), ...schema };
 }
 
-/** The schema as a model sees it: without the arguments that are fixed. */
+/** Returns the schema that the model sees: without the fixed arguments. */
 export function withoutArguments(schema: Schema, names: readonly string[]): Schema {
   const hidden = new Set<unknown>(names);
-  const shown: Schema = { ...schema };
+  const visible: Schema = { ...schema };
   if ('properties' in schema) {
-    const kept = Object.entries(objectOf(schema['properties'])).filter(([name]) => !hidden.has(name));
-    shown['properties'] = Object.fromEntries(kept);
+    const remaining = Object.entries(objectOf(schema['properties'])).filter(([name]) => !hidden.has(name));
+    visible['properties'] = Object.fromEntries(remaining);
   }
-  if (Array.isArray(schema['required'])) shown['required'] = schema['required'].filter((name) => !hidden.has(name));
-  for (const form of FORMS) {
+  if (Array.isArray(schema['required'])) visible['required'] = schema['required'].filter((name) => !hidden.has(name));
+  for (const form of COMBINATORS) {
     const list = schema[form];
-    if (Array.isArray(list)) shown[form] = list.map((part: unknown) => withoutArguments(objectOf(part), names));
+    if (Array.isArray(list)) visible[form] = list.map((part: unknown) => withoutArguments(objectOf(part), names));
   }
-  return shown;
+  return visible;
 }
 
 function objectOf(value: unknown): Schema {

@@ -1,123 +1,123 @@
-// The tools of an agent as they are edited: chosen, ordered, switched, with values that are given beforehand.
+// The editable state of an agent's bindings: selection, order, switches, and values of arguments.
 import type { Schemas } from '@/api/client';
 
 export type Policy = NonNullable<Schemas['Binding']['policy']>;
 export type Overrides = Schemas['BindingOverrides'];
 
-/** Who says what an argument is: a default yields to the model, a fixed value is hidden from it. */
-export type Mode = 'model' | 'default' | 'fixed';
+/** The source of an argument. The model may override a default; a fixed value is hidden from it. */
+export type ArgumentMode = 'model' | 'default' | 'fixed';
 
-export interface Given {
-  mode: Exclude<Mode, 'model'>;
-  /** `undefined` while nothing was entered. */
+export interface ArgumentValue {
+  mode: Exclude<ArgumentMode, 'model'>;
+  /** `undefined` until the user enters a value. */
   value: unknown;
-  /** What was typed while it is not JSON yet. */
+  /** Text that is not valid JSON yet. */
   draft?: string;
 }
 
-/** One tool of an agent. */
-export interface Bound {
+/** The editable state of one binding. */
+export interface BindingDraft {
   toolId: string;
-  /** What people know it by; null when the tool is gone. */
+  /** The name of the tool; null if the tool was deleted. */
   name: string | null;
   isEnabled: boolean;
-  /** null: the live version. */
+  /** null uses the live version. */
   pinnedVersion: number | null;
-  /** null: as the tool says. */
+  /** null uses the tool's policy. */
   policy: Policy | null;
-  /** Of policy `ask`: only when this holds for the arguments. */
+  /** With policy `ask`: a condition on the arguments. Empty asks for every call. */
   askWhen: string;
-  given: Readonly<Record<string, Given>>;
+  values: Readonly<Record<string, ArgumentValue>>;
   overrides: Overrides;
 }
 
-export type BoundList = readonly Bound[];
+export type BindingDraftList = readonly BindingDraft[];
 
 const FIXED = '$fixed';
 
-export function newBound(toolId: string, name: string | null): Bound {
-  return { toolId, name, isEnabled: true, pinnedVersion: null, policy: null, askWhen: '', given: {}, overrides: {} };
+export function newBinding(toolId: string, name: string | null): BindingDraft {
+  return { toolId, name, isEnabled: true, pinnedVersion: null, policy: null, askWhen: '', values: {}, overrides: {} };
 }
 
-/** Adds tools at the end; those that are there stay where they are. */
-export function add(list: BoundList, tools: readonly { id: string; name: string }[]): BoundList {
-  const has = new Set(list.map((bound) => bound.toolId));
-  return [...list, ...tools.filter((tool) => !has.has(tool.id)).map((tool) => newBound(tool.id, tool.name))];
+/** Appends tools that are not in the list yet. */
+export function add(list: BindingDraftList, tools: readonly { id: string; name: string }[]): BindingDraftList {
+  const has = new Set(list.map((binding) => binding.toolId));
+  return [...list, ...tools.filter((tool) => !has.has(tool.id)).map((tool) => newBinding(tool.id, tool.name))];
 }
 
-export function remove(list: BoundList, toolIds: Iterable<string>): BoundList {
+export function remove(list: BindingDraftList, toolIds: Iterable<string>): BindingDraftList {
   const gone = new Set(toolIds);
-  return list.filter((bound) => !gone.has(bound.toolId));
+  return list.filter((binding) => !gone.has(binding.toolId));
 }
 
-export function change(list: BoundList, toolId: string, fields: Partial<Omit<Bound, 'toolId'>>): BoundList {
-  return list.map((bound) => (bound.toolId === toolId ? { ...bound, ...fields } : bound));
+export function change(list: BindingDraftList, toolId: string, fields: Partial<Omit<BindingDraft, 'toolId'>>): BindingDraftList {
+  return list.map((binding) => (binding.toolId === toolId ? { ...binding, ...fields } : binding));
 }
 
-/** Puts some before or after another one, in the order they had. */
-export function moveTo(list: BoundList, moved: ReadonlySet<string>, target: string, side: 'before' | 'after'): BoundList {
+/** Moves bindings before or after another one and keeps their relative order. */
+export function moveTo(list: BindingDraftList, moved: ReadonlySet<string>, target: string, side: 'before' | 'after'): BindingDraftList {
   if (moved.has(target)) return list;
-  const taken = list.filter((bound) => moved.has(bound.toolId));
-  const rest = list.filter((bound) => !moved.has(bound.toolId));
-  const at = rest.findIndex((bound) => bound.toolId === target);
+  const selected = list.filter((binding) => moved.has(binding.toolId));
+  const rest = list.filter((binding) => !moved.has(binding.toolId));
+  const at = rest.findIndex((binding) => binding.toolId === target);
   if (at < 0) return list;
-  return rest.toSpliced(side === 'before' ? at : at + 1, 0, ...taken);
+  return rest.toSpliced(side === 'before' ? at : at + 1, 0, ...selected);
 }
 
-/** One place up or down. */
-export function shift(list: BoundList, toolId: string, by: -1 | 1): BoundList {
-  const at = list.findIndex((bound) => bound.toolId === toolId);
+/** Moves a binding by one position. */
+export function moveBy(list: BindingDraftList, toolId: string, by: -1 | 1): BindingDraftList {
+  const at = list.findIndex((binding) => binding.toolId === toolId);
   const neighbour = at < 0 ? undefined : list[at + by];
   if (neighbour === undefined) return list;
   return moveTo(list, new Set([toolId]), neighbour.toolId, by < 0 ? 'before' : 'after');
 }
 
-/** Only what is its own: an argument may be called `constructor`. */
-export function givenOf(bound: Bound, argument: string): Given | undefined {
-  return Object.hasOwn(bound.given, argument) ? bound.given[argument] : undefined;
+/** Returns the value of an argument. Ignores inherited properties, because an argument may be called `constructor`. */
+export function valueOf(binding: BindingDraft, argument: string): ArgumentValue | undefined {
+  return Object.hasOwn(binding.values, argument) ? binding.values[argument] : undefined;
 }
 
-export function modeOf(bound: Bound, argument: string): Mode {
-  return givenOf(bound, argument)?.mode ?? 'model';
+export function modeOf(binding: BindingDraft, argument: string): ArgumentMode {
+  return valueOf(binding, argument)?.mode ?? 'model';
 }
 
-/** Says who decides an argument; a value that was entered is kept, else it begins with `first`. */
-export function decide(bound: Bound, argument: string, mode: Mode, first?: unknown): Bound {
+/** Sets the source of an argument. An entered value is kept; a new one starts as `first`. */
+export function setMode(binding: BindingDraft, argument: string, mode: ArgumentMode, first?: unknown): BindingDraft {
   if (mode === 'model') {
-    const rest = Object.entries(bound.given).filter(([name]) => name !== argument);
-    return { ...bound, given: Object.fromEntries(rest) };
+    const rest = Object.entries(binding.values).filter(([name]) => name !== argument);
+    return { ...binding, values: Object.fromEntries(rest) };
   }
-  const before = givenOf(bound, argument) ?? { value: first };
-  return { ...bound, given: { ...bound.given, [argument]: { ...before, mode } } };
+  const before = valueOf(binding, argument) ?? { value: first };
+  return { ...binding, values: { ...binding.values, [argument]: { ...before, mode } } };
 }
 
-/** What an argument is given; nothing while the model decides it. */
-export function give(bound: Bound, argument: string, value: unknown, draft?: string): Bound {
-  const mode = modeOf(bound, argument);
-  if (mode === 'model') return bound;
-  const given: Given = draft === undefined ? { mode, value } : { mode, value, draft };
-  return { ...bound, given: { ...bound.given, [argument]: given } };
+/** Sets the value of an argument. Has no effect if the model decides it. */
+export function setValue(binding: BindingDraft, argument: string, value: unknown, draft?: string): BindingDraft {
+  const mode = modeOf(binding, argument);
+  if (mode === 'model') return binding;
+  const next: ArgumentValue = draft === undefined ? { mode, value } : { mode, value, draft };
+  return { ...binding, values: { ...binding.values, [argument]: next } };
 }
 
-export function namesOf(bound: Bound, mode: Given['mode']): string[] {
-  return Object.keys(bound.given).filter((name) => modeOf(bound, name) === mode);
+export function namesOf(binding: BindingDraft, mode: ArgumentValue['mode']): string[] {
+  return Object.keys(binding.values).filter((name) => modeOf(binding, name) === mode);
 }
 
-/** Arguments whose value is missing or not JSON yet. */
-export function unfinished(bound: Bound): string[] {
-  return Object.entries(bound.given)
+/** Returns the arguments whose value is missing or not valid JSON. */
+export function incompleteArguments(binding: BindingDraft): string[] {
+  return Object.entries(binding.values)
     .filter(([, given]) => given.draft !== undefined || given.value === undefined)
     .map(([name]) => name);
 }
 
-/** Where the server tells of an argument, within a binding. */
-export function pathOf(bound: Bound, argument: string): string {
-  return modeOf(bound, argument) === 'fixed' ? `toolConfig.${FIXED}.${argument}` : `toolConfig.${argument}`;
+/** Returns the path of an argument in violations, relative to the binding. */
+export function pathOf(binding: BindingDraft, argument: string): string {
+  return modeOf(binding, argument) === 'fixed' ? `toolConfig.${FIXED}.${argument}` : `toolConfig.${argument}`;
 }
 
-export function fromApi(binding: Schemas['Binding'], name: string | null): Bound {
+export function fromApi(binding: Schemas['Binding'], name: string | null): BindingDraft {
   const { [FIXED]: fixed, ...defaults }: Record<string, unknown> = binding.toolConfig;
-  const as = (mode: Given['mode'], values: object): [string, Given][] =>
+  const as = (mode: ArgumentValue['mode'], values: object): [string, ArgumentValue][] =>
     Object.entries(values).map(([argument, value]) => [argument, { mode, value: value as unknown }]);
   const isObject = typeof fixed === 'object' && fixed !== null;
   return {
@@ -125,37 +125,37 @@ export function fromApi(binding: Schemas['Binding'], name: string | null): Bound
     name,
     isEnabled: binding.isEnabled,
     pinnedVersion: binding.pinnedVersion ?? null,
-    // A condition alone asks too.
+    // A condition without a policy means `ask`.
     policy: binding.policy ?? (binding.askWhen == null ? null : 'ask'),
     askWhen: binding.askWhen ?? '',
-    // A fixed value holds over a default of the same argument.
-    given: Object.fromEntries([...as('default', defaults), ...(isObject ? as('fixed', fixed) : [])]),
-    overrides: said(binding.overrides),
+    // A fixed value overrides a default of the same argument.
+    values: Object.fromEntries([...as('default', defaults), ...(isObject ? as('fixed', fixed) : [])]),
+    overrides: effectiveOverrides(binding.overrides),
   };
 }
 
-/** In the order of the list: the place is the `sortOrder`. */
-export function toApi(list: BoundList): Schemas['NewBinding'][] {
-  return list.map((bound, place) => ({
-    toolId: bound.toolId,
-    sortOrder: place,
-    isEnabled: bound.isEnabled,
-    pinnedVersion: bound.pinnedVersion,
-    policy: bound.policy,
-    askWhen: bound.policy === 'ask' && bound.askWhen.trim() !== '' ? bound.askWhen.trim() : null,
-    toolConfig: configOf(bound) as Schemas['Binding']['toolConfig'],
-    overrides: said(bound.overrides),
+/** Converts the list to bindings of the API. The position in the list is the `sortOrder`. */
+export function toApi(list: BindingDraftList): Schemas['NewBinding'][] {
+  return list.map((binding, index) => ({
+    toolId: binding.toolId,
+    sortOrder: index,
+    isEnabled: binding.isEnabled,
+    pinnedVersion: binding.pinnedVersion,
+    policy: binding.policy,
+    askWhen: binding.policy === 'ask' && binding.askWhen.trim() !== '' ? binding.askWhen.trim() : null,
+    toolConfig: configOf(binding) as Schemas['Binding']['toolConfig'],
+    overrides: effectiveOverrides(binding.overrides),
   }));
 }
 
-function configOf(bound: Bound): Record<string, unknown> {
-  const values = (mode: Given['mode']) =>
-    Object.fromEntries(namesOf(bound, mode).map((name) => [name, givenOf(bound, name)?.value]));
+function configOf(binding: BindingDraft): Record<string, unknown> {
+  const values = (mode: ArgumentValue['mode']) =>
+    Object.fromEntries(namesOf(binding, mode).map((name) => [name, valueOf(binding, name)?.value]));
   const fixed = values('fixed');
   return { ...values('default'), ...(Object.keys(fixed).length > 0 ? { [FIXED]: fixed } : {}) };
 }
 
-/** Only what is otherwise than the tool says. */
-function said(overrides: Overrides): Overrides {
+/** Returns the overrides that differ from the tool's settings. */
+function effectiveOverrides(overrides: Overrides): Overrides {
   return Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== null));
 }

@@ -1,11 +1,11 @@
-// An agent while it is edited, to and from the API, and what is wrong with which field of it.
+// The draft of an agent: conversion from and to the API, and the violations of its fields.
 import type { Schemas, Violation } from '@/api/client';
 
-import { type BoundList, fromApi, pathOf, toApi, unfinished } from './bindings';
+import { type BindingDraftList, fromApi, pathOf, toApi, incompleteArguments } from './bindings';
 
 export type Agent = Schemas['Agent'];
 
-/** What one turn may take; each has a default of the server's. */
+/** Limits of one turn. The server has a default for each. */
 export type Budget = 'maxCalls' | 'maxSeconds' | 'maxTotalTokens';
 
 export type Config = Omit<Schemas['AgentConfig'], Budget> & Partial<Record<Budget, number>>;
@@ -17,9 +17,9 @@ export interface Draft {
   systemPrompt: string;
   isActive: boolean;
   locale: Agent['locale'];
-  /** `undefined`: the field is empty, which only some may be. */
+  /** `undefined` means an empty field. */
   config: Omit<Config, 'maxSteps'> & { maxSteps: number | undefined };
-  tools: BoundList;
+  tools: BindingDraftList;
 }
 
 export const DEFAULT_STEPS = 16;
@@ -35,7 +35,7 @@ export function newDraft(): Draft {
   };
 }
 
-/** `names` are those of its tools; one without a name is gone. */
+/** Creates the draft of an agent. `names` maps tool ids to names; tools without a name were deleted. */
 export function draftOf(agent: Agent, names: ReadonlyMap<string, string>): Draft {
   const bindings = (agent.bindings ?? []).toSorted((a, b) => a.sortOrder - b.sortOrder);
   return {
@@ -50,7 +50,7 @@ export function draftOf(agent: Agent, names: ReadonlyMap<string, string>): Draft
   };
 }
 
-/** All of it, so that prompt, order, switches and values are stored together or not at all. */
+/** Converts a draft to the complete input of the API, so that all parts are saved in one request. */
 export function inputOf(draft: Draft): Schemas['AgentInput'] {
   const { maxSteps = DEFAULT_STEPS, model, ...config } = draft.config;
   const text = (value: string | null) => (value === null || value.trim() === '' ? null : value.trim());
@@ -66,42 +66,42 @@ export function inputOf(draft: Draft): Schemas['AgentInput'] {
   };
 }
 
-/** Whether saving would change anything, unfinished values included. */
+/** Returns true if two drafts are equal, including incomplete values. */
 export function isSame(one: Draft, other: Draft): boolean {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** What is wrong, by the path of the field; tools stand in it by their id, for their places change. */
+/** Messages by the path of the field. Bindings are identified by tool id, because their positions change. */
 export type Faults = Readonly<Record<string, string>>;
 
-export function faultsOf(violations: readonly Violation[], tools: BoundList): Faults {
+export function faultsOf(violations: readonly Violation[], tools: BindingDraftList): Faults {
   const faults: Record<string, string> = {};
   for (const { path, message } of violations) {
-    const [, place = '', rest = ''] = /^bindings\.(\d+)(?:\.(.*))?$/.exec(path) ?? [];
-    const tool = place === '' ? undefined : tools[Number(place)];
+    const [, index = '', rest = ''] = /^bindings\.(\d+)(?:\.(.*))?$/.exec(path) ?? [];
+    const tool = index === '' ? undefined : tools[Number(index)];
     faults[tool === undefined ? path : toolPath(tool.toolId, rest)] ??= message;
   }
   return faults;
 }
 
-/** Values that were begun and cannot be sent; `said` is what to tell of them. */
-export function unfinishedFaults(draft: Draft, said: string): Faults {
-  const paths = draft.tools.flatMap((tool) => unfinished(tool).map((name) => toolPath(tool.toolId, pathOf(tool, name))));
-  return Object.fromEntries(paths.map((path) => [path, said]));
+/** Returns a fault with this message for each incomplete value. */
+export function incompleteFaults(draft: Draft, message: string): Faults {
+  const paths = draft.tools.flatMap((tool) => incompleteArguments(tool).map((name) => toolPath(tool.toolId, pathOf(tool, name))));
+  return Object.fromEntries(paths.map((path) => [path, message]));
 }
 
 function toolPath(toolId: string, rest: string): string {
   return `bindings.${toolId}.${rest}`;
 }
 
-/** What is wrong with one tool, by the path within its binding. */
+/** Returns the faults of one binding, by the path within it. */
 export function faultsOfTool(faults: Faults, toolId: string): Faults {
-  const start = toolPath(toolId, '');
-  const own = Object.entries(faults).filter(([path]) => path.startsWith(start));
-  return Object.fromEntries(own.map(([path, message]) => [path.slice(start.length), message]));
+  const prefix = toolPath(toolId, '');
+  const own = Object.entries(faults).filter(([path]) => path.startsWith(prefix));
+  return Object.fromEntries(own.map(([path, message]) => [path.slice(prefix.length), message]));
 }
 
-/** What is wrong with a field or with something within it. */
+/** Returns the first fault at a path or below it. */
 export function faultAt(faults: Faults, path: string): string | undefined {
   const within = Object.keys(faults).find((fault) => fault === path || fault.startsWith(`${path}.`));
   return within === undefined ? undefined : faults[within];

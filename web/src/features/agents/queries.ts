@@ -1,29 +1,29 @@
-// What the pages of agents ask the server.
+// Queries of the agent pages.
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 
 import { api, ask, type Schemas } from '@/api/client';
 
 import type { Agent } from './draft';
 
-/** An agent with the names of its tools, read together so that they belong together. */
-export interface Loaded {
+/** An agent and the names of its tools, fetched together so that they match. */
+export interface LoadedAgent {
   agent: Agent;
   names: ReadonlyMap<string, string>;
 }
 
 const PAGE = 50;
-const MOST = 200;
+const MAX_PAGE = 200;
 
 export const agentsQuery = (q: string) => infiniteQueryOptions({
   queryKey: ['agents', 'list', q],
-  queryFn: ({ pageParam }) => ask(api.GET('/api/agents', { params: { query: { ...found(q), ...after(pageParam), limit: PAGE } } })),
+  queryFn: ({ pageParam }) => ask(api.GET('/api/agents', { params: { query: { ...searchParam(q), ...cursorParam(pageParam), limit: PAGE } } })),
   initialPageParam: null as string | null,
   getNextPageParam: (page) => page.nextCursor,
 });
 
 export const agentQuery = (id: string) => queryOptions({
   queryKey: ['agents', 'one', id],
-  queryFn: async (): Promise<Loaded> => {
+  queryFn: async (): Promise<LoadedAgent> => {
     const path = { id };
     const [agent, tools] = await Promise.all([
       ask(api.GET('/api/agents/{id}', { params: { path } })),
@@ -32,12 +32,12 @@ export const agentQuery = (id: string) => queryOptions({
     const names = rowsOf(tools).flatMap((row): [string, string][] => (row.name === null ? [] : [[row.toolId, row.name]]));
     return { agent, names: new Map(names) };
   },
-  // What is edited begins with what is true now.
+  // The editor starts with current data.
   staleTime: 0,
 });
 
-/** Its tools as the model is shown them. */
-export const shownQuery = (id: string) => queryOptions({
+/** The tools of an agent with the definitions that the model sees. */
+export const effectiveToolsQuery = (id: string) => queryOptions({
   queryKey: ['agents', 'shown', id],
   queryFn: async () => rowsOf(await ask(api.GET('/api/agents/{id}/tools', { params: { path: { id }, query: { effective: true } } }))),
   staleTime: 0,
@@ -49,7 +49,7 @@ function rowsOf(list: Schemas['AgentToolList']): Schemas['AgentTool'][] {
 
 export const providersQuery = queryOptions({
   queryKey: ['providers'],
-  queryFn: () => ask(api.GET('/api/providers', { params: { query: { limit: MOST } } })),
+  queryFn: () => ask(api.GET('/api/providers', { params: { query: { limit: MAX_PAGE } } })),
   select: (page) => page.items,
 });
 
@@ -61,12 +61,12 @@ export const categoriesQuery = queryOptions({
 
 export const toolsQuery = (which: { q?: string; category?: string }) => infiniteQueryOptions({
   queryKey: ['tools', 'pick', which],
-  queryFn: ({ pageParam }) => ask(api.GET('/api/tools', { params: { query: { ...which, ...after(pageParam), limit: PAGE } } })),
+  queryFn: ({ pageParam }) => ask(api.GET('/api/tools', { params: { query: { ...which, ...cursorParam(pageParam), limit: PAGE } } })),
   initialPageParam: null as string | null,
   getNextPageParam: (page) => page.nextCursor,
 });
 
-/** A tool as it is, or as it was in one version. */
+/** A tool in its live version, or in the given one. */
 export const toolQuery = (id: string, version: number | null) => queryOptions({
   queryKey: ['tools', 'one', id, version],
   queryFn: () => (version === null
@@ -76,9 +76,9 @@ export const toolQuery = (id: string, version: number | null) => queryOptions({
 
 export const versionsQuery = (id: string) => queryOptions({
   queryKey: ['tools', 'versions', id],
-  queryFn: () => ask(api.GET('/api/tools/{id}/versions', { params: { path: { id }, query: { limit: MOST } } })),
+  queryFn: () => ask(api.GET('/api/tools/{id}/versions', { params: { path: { id }, query: { limit: MAX_PAGE } } })),
   select: (list) => list.items,
 });
 
-const found = (q: string) => (q === '' ? {} : { q });
-const after = (cursor: string | null) => (cursor === null ? {} : { cursor });
+const searchParam = (q: string) => (q === '' ? {} : { q });
+const cursorParam = (cursor: string | null) => (cursor === null ? {} : { cursor });

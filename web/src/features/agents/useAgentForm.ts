@@ -1,17 +1,17 @@
-// An agent being edited: what is there, what was changed, and how that is saved.
+// State of the agent editor: the saved agent, the draft, its faults, saving and conflicts.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
 
 import { api, ApiError, ask } from '@/api/client';
 import { mergeChanges } from '@/components/conflict/mergeChanges';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
-import { type Agent, type Draft, draftOf, type Faults, faultsOf, inputOf, isSame, newDraft, unfinishedFaults } from './draft';
-import { agentQuery, type Loaded } from './queries';
+import { type Agent, type Draft, draftOf, type Faults, faultsOf, inputOf, isSame, newDraft, incompleteFaults } from './draft';
+import { agentQuery, type LoadedAgent } from './queries';
 
-const WORDS = words(
-  { unfinished: 'Enter a value, or leave the argument to the model.' },
-  { unfinished: '请填写有效的值，或交由模型决定。' },
+const TEXTS = texts(
+  { incompleteArguments: 'Enter a value, or leave the argument to the model.' },
+  { incompleteArguments: '请填写有效的值，或交由模型决定。' },
 );
 
 export type Edit = (change: (draft: Draft) => Draft) => void;
@@ -21,21 +21,21 @@ interface Base {
   draft: Draft;
 }
 
-const baseOf = (loaded: Loaded | null): Base =>
+const baseOf = (loaded: LoadedAgent | null): Base =>
   (loaded === null ? { agent: null, draft: newDraft() } : { agent: loaded.agent, draft: draftOf(loaded.agent, loaded.names) });
 
-interface Saving {
+interface SaveRequest {
   /** The version that is expected to be stored; null for a new agent. */
   agent: Agent | null;
-  given: Draft;
-  /** What the form held then. */
-  typed: Draft;
+  submitted: Draft;
+  /** The draft in the form when saving started. */
+  formDraft: Draft;
 }
 
 const NO_FAULTS: Faults = {};
 
-export function useAgentForm(loaded: Loaded | null, made: (agent: Agent) => void) {
-  const t = useWords(WORDS);
+export function useAgentForm(loaded: LoadedAgent | null, onCreated: (agent: Agent) => void) {
+  const t = useTexts(TEXTS);
   const queries = useQueryClient();
   const [base, setBase] = useState(() => baseOf(loaded));
   const [draft, setDraft] = useState(base.draft);
@@ -43,41 +43,41 @@ export function useAgentForm(loaded: Loaded | null, made: (agent: Agent) => void
   const isChanged = useMemo(() => !isSame(draft, base.draft), [draft, base]);
   const edit: Edit = useCallback((change) => setDraft(change), []);
 
-  const begin = (next: Base) => {
+  const reset = (next: Base) => {
     setBase(next);
     setDraft(next.draft);
     setFaults(NO_FAULTS);
   };
-  const isOld = loaded !== null && base.agent !== null && loaded.agent.version > base.agent.version;
-  // Who has changed nothing sees at once what somebody else changed.
-  if (isOld && !isChanged) begin(baseOf(loaded));
+  const isOutdated = loaded !== null && base.agent !== null && loaded.agent.version > base.agent.version;
+  // Without local changes, the form shows a newer version at once.
+  if (isOutdated && !isChanged) reset(baseOf(loaded));
 
   const [isComparing, setIsComparing] = useState(false);
-  /** What somebody else saved, and what keeping this draft would save: its changes on top of that. */
+  /** A newer version saved by another user, and this draft's changes merged into it. */
   const newer = useMemo(() => {
-    if (!isOld) return undefined;
+    if (!isOutdated) return undefined;
     const theirs = draftOf(loaded.agent, loaded.names);
     return { agent: loaded.agent, theirs, merged: mergeChanges(base.draft, draft, theirs) as Draft };
-  }, [isOld, loaded, base, draft]);
+  }, [isOutdated, loaded, base, draft]);
   const save = useMutation({
-    mutationFn: ({ agent, given }: Saving) => store(agent, given),
+    mutationFn: ({ agent, submitted }: SaveRequest) => saveAgent(agent, submitted),
     onMutate: () => setFaults(NO_FAULTS),
-    onSuccess: (agent, { given, typed }) => {
+    onSuccess: (agent, { submitted, formDraft }) => {
       setIsComparing(false);
-      const names = new Map(given.tools.flatMap(({ toolId, name }): [string, string][] => (name === null ? [] : [[toolId, name]])));
+      const names = new Map(submitted.tools.flatMap(({ toolId, name }): [string, string][] => (name === null ? [] : [[toolId, name]])));
       queries.setQueryData(agentQuery(agent.id).queryKey, { agent, names });
       void queries.invalidateQueries({ queryKey: ['agents', 'list'] });
       void queries.invalidateQueries({ queryKey: ['agents', 'shown'] });
       const next = baseOf({ agent, names });
       setBase(next);
-      // What was typed while it was on its way stays.
-      setDraft((now) => (now === typed ? next.draft : now));
-      if (base.agent === null) made(agent);
+      // Edits made while the request was running are kept.
+      setDraft((now) => (now === formDraft ? next.draft : now));
+      if (base.agent === null) onCreated(agent);
     },
-    onError: (error, { given }) => {
-      setFaults(faultsIn(error, given));
+    onError: (error, { submitted }) => {
+      setFaults(faultsIn(error, submitted));
       setIsComparing(isConflict(error));
-      // The version that was faster is shown beside this one, whether or not an event has told of it.
+      // Fetch the newer version for the comparison, even if no event has announced it.
       if (isConflict(error)) void queries.invalidateQueries({ queryKey: ['agents', 'one'] });
     },
   });
@@ -87,43 +87,43 @@ export function useAgentForm(loaded: Loaded | null, made: (agent: Agent) => void
     onSuccess: (now) => {
       save.reset();
       setIsComparing(false);
-      begin(baseOf(now));
+      reset(baseOf(now));
     },
   });
 
-  /** Does something with the draft, unless it holds a fixed argument without a value, which a binding would leave out. */
+  /** Proceeds unless the draft has a fixed argument without a value, which the API would drop silently. */
   const ifFinished = (proceed: () => void) => {
-    const begun = unfinishedFaults(draft, t.unfinished);
-    if (Object.keys(begun).length === 0) {
+    const incomplete = incompleteFaults(draft, t.incompleteArguments);
+    if (Object.keys(incomplete).length === 0) {
       proceed();
       return;
     }
     save.reset();
     setIsComparing(false);
-    setFaults(begun);
+    setFaults(incomplete);
   };
 
   return {
     draft, edit, faults, isChanged, save,
-    // One's own change may be told of before it is answered.
-    isOld: isOld && !save.isPending,
+    // The event of this save may arrive before its response.
+    isOutdated: isOutdated && !save.isPending,
     saved: base,
-    submit: () => ifFinished(() => (isOld ? setIsComparing(true) : save.mutate({ agent: base.agent, given: draft, typed: draft }))),
+    submit: () => ifFinished(() => (isOutdated ? setIsComparing(true) : save.mutate({ agent: base.agent, submitted: draft, formDraft: draft }))),
     newer,
     isComparing,
     compare: () => ifFinished(() => setIsComparing(true)),
     closeComparison: () => setIsComparing(false),
-    /** Saves this draft's changes on top of what somebody else saved. */
+    /** Saves this draft's changes merged into the newer version. */
     keepMine: () => ifFinished(() => {
-      if (newer !== undefined) save.mutate({ agent: newer.agent, given: newer.merged, typed: draft });
+      if (newer !== undefined) save.mutate({ agent: newer.agent, submitted: newer.merged, formDraft: draft });
     }),
-    /** Back to what was begun with. */
+    /** Restores the saved version that the draft is based on. */
     discard: () => {
       save.reset();
       reloading.reset();
-      begin(base);
+      reset(base);
     },
-    /** Back to what is stored now. */
+    /** Discards the draft and loads the saved agent. */
     reload: () => {
       if (base.agent !== null) reloading.mutate(base.agent.id);
     },
@@ -133,7 +133,7 @@ export function useAgentForm(loaded: Loaded | null, made: (agent: Agent) => void
 
 export type AgentForm = ReturnType<typeof useAgentForm>;
 
-function store(agent: Agent | null, draft: Draft): Promise<Agent> {
+function saveAgent(agent: Agent | null, draft: Draft): Promise<Agent> {
   const body = inputOf(draft);
   if (agent === null) return ask(api.POST('/api/agents', { body }));
   const params = { path: { id: agent.id }, header: { 'If-Match': `"${agent.version}"` } };
@@ -146,7 +146,7 @@ function faultsIn(error: unknown, draft: Draft): Faults {
   return faultsOf(error.violations, draft.tools);
 }
 
-/** Whether somebody else was faster. */
+/** Returns true if another user saved a newer version first. */
 export function isConflict(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409 && 'version' in error.details;
 }

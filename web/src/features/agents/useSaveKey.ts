@@ -1,4 +1,4 @@
-// Ctrl+S or ⌘S saves what is edited, wherever on the page one is.
+// Saves with Ctrl+S or ⌘S from anywhere on the page.
 import { useEffect, useRef } from 'react';
 
 import { finishField } from '@/components/finishField';
@@ -13,10 +13,10 @@ export function useSaveKey(save: () => void): void {
       if (event.key.toLowerCase() !== 's' || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
       finishField(event.target);
-      // Once what the field gave is known here.
+      // After React has processed the field's change.
       setTimeout(() => latest.current());
     };
-    // On the way down: lists and switches keep keys to themselves.
+    // Capture, because lists and switches stop the propagation of keys.
     addEventListener('keydown', pressed, { capture: true });
     return () => removeEventListener('keydown', pressed, { capture: true });
   }, []);

@@ -1,4 +1,4 @@
-// Which tool, who asks, by which rule, and until when.
+// The head of an approval: tool, caller, the condition that requires the approval, and when it expires.
 import { Clock, Eye, Repeat, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
 
@@ -6,14 +6,14 @@ import type { Approval } from '@/api/approvals';
 import { Badge, type Tone } from '@/components/Note';
 import { useNow } from '@/components/useNow';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './ApprovalCard.module.css';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    read: 'Only reads', idempotent: 'Changes, may be repeated', write: 'Changes something', asked: (when: string) => `asked ${when}`,
-    expires: (when: string) => `Expires ${when}`, over: 'Its time is over', because: 'Asks because', always: 'Asks each time',
+    read: 'Read-only', idempotent: 'Idempotent write', write: 'Write', asked: (when: string) => `requested ${when}`,
+    expires: (when: string) => `Expires ${when}`, over: 'Expired', because: 'Asks if', always: 'Always asks',
   },
   {
     read: '只读', idempotent: '会改动，可重复', write: '会产生改动', asked: (when: string) => `${when}提出`,
@@ -26,7 +26,7 @@ const ICONS: Record<NonNullable<Approval['effect']>, ReactNode> = {
   read: <Eye size={13} aria-hidden />, idempotent: <Repeat size={13} aria-hidden />, write: <TriangleAlert size={13} aria-hidden />,
 };
 const TICK = 10_000;
-/** From here on one should hurry. */
+/** Remaining time from which on the expiry is highlighted. */
 const SOON = 15 * 60_000;
 
 export interface ApprovalHeadProps {
@@ -34,24 +34,24 @@ export interface ApprovalHeadProps {
   /** The tool's name, as a heading. */
   title: ReactNode;
   asker: ReactNode;
-  /** What else may be done with it, at the end of the second line. */
+  /** Another action, at the end of the second line. */
   action?: ReactNode;
 }
 
 export function ApprovalHead({ approval, title, asker, action }: ApprovalHeadProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const now = useNow(TICK);
   const { effect, because, askedAt, expiresAt } = approval;
-  const left = expiresAt === null ? undefined : new Date(expiresAt).getTime() - now;
+  const remaining = expiresAt === null ? undefined : new Date(expiresAt).getTime() - now;
   return (
     <header className={css.head}>
       <div className={css.what}>
         {title}
         {effect !== null && <Badge tone={TONES[effect]}>{ICONS[effect]}{t[effect]}</Badge>}
-        {expiresAt !== null && left !== undefined && (
-          <time dateTime={expiresAt} title={format.time(expiresAt)} className={`${css.expires} ${left < SOON ? css.soon : ''}`}>
-            <Clock size={14} aria-hidden />{left <= 0 ? t.over : t.expires(format.ago(expiresAt, now))}
+        {expiresAt !== null && remaining !== undefined && (
+          <time dateTime={expiresAt} title={format.time(expiresAt)} className={`${css.expires} ${remaining < SOON ? css.soon : ''}`}>
+            <Clock size={14} aria-hidden />{remaining <= 0 ? t.over : t.expires(format.ago(expiresAt, now))}
           </time>
         )}
       </div>

@@ -1,25 +1,25 @@
-// What waits for a person: one card for each call, the oldest first.
+// The list of calls that wait for approval: one card each, the oldest first.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CircleCheck, CircleSlash } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 
 import { type Approval, approvalsQuery } from '@/api/approvals';
-import type { Leaving } from '@/api/useDecide';
+import type { ApprovalRemoval } from '@/api/useDecide';
 import { ErrorNote } from '@/components/Note';
-import { Loading, LoadFailed, Page } from '@/components/Page';
+import { LoadFailed, Loading, Page } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { ApprovalCard, cardId } from './ApprovalCard';
 import css from './ApprovalsPage.module.css';
 import { Decided } from './Decided';
 import { NoApprovals } from './NoApprovals';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'Approvals', about: 'Calls that wait for a person: look, change what is not right, decide.', more: (count: string) => `${count} more wait. They come up as these are decided.`, task: 'Open its task', list: 'Calls that wait',
-    approve: (tool: string) => `Approved: ${tool} goes ahead.`, deny: (tool: string) => `Denied: ${tool} is not called.`,
+    title: 'Approvals', about: 'Calls that need approval: check the arguments, edit them if needed, decide.', more: (count: string) => `${count} more are waiting. They appear as these are decided.`, task: 'Open task', list: 'Waiting calls',
+    approve: (tool: string) => `Approved: ${tool} continues.`, deny: (tool: string) => `Denied: ${tool} is not called.`,
   },
   {
     title: '审批', about: '等待人工决定的调用：查看、按需修改、作出决定。', more: (count: string) => `还有 ${count} 项在等待，处理完这些后会依次出现。`, task: '打开任务', list: '等待审批的调用',
@@ -27,43 +27,43 @@ const WORDS = words(
   },
 );
 
-interface Left {
+interface RemovedApproval {
   approval: Approval;
-  how: Leaving;
-  /** The card that is looked at now. */
+  how: ApprovalRemoval;
+  /** The id of the card that gets the focus. */
   next: string | undefined;
 }
 
 export function ApprovalsPage() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { data, error, refetch } = useQuery(approvalsQuery);
   const format = useFormat();
   const hidden = data === undefined || data.nextCursor === null ? 0 : data.total - data.items.length;
-  const [left, setLeft] = useState<Left>();
-  const place = useRef<HTMLDivElement>(null);
+  const [removed, setRemoved] = useState<RemovedApproval>();
+  const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (left === undefined) return;
-    // Once a dialog has given the focus back to what is no longer there.
+    if (removed === undefined) return;
+    // After the closing dialog has tried to restore the focus to a removed element.
     requestAnimationFrame(() => requestAnimationFrame(() => {
-      const card = left.next === undefined ? null : document.getElementById(cardId(left.next));
-      (card ?? place.current)?.focus();
+      const card = removed.next === undefined ? null : document.getElementById(cardId(removed.next));
+      (card ?? container.current)?.focus();
     }));
-  }, [left]);
-  const leave = (approval: Approval, how: Leaving) => {
+  }, [removed]);
+  const leave = (approval: Approval, how: ApprovalRemoval) => {
     const items = data?.items ?? [];
     const at = items.findIndex(({ id }) => id === approval.id);
-    setLeft({ approval, how, next: (items[at + 1] ?? items[at - 1])?.id });
+    setRemoved({ approval, how, next: (items[at + 1] ?? items[at - 1])?.id });
   };
   return (
     <Page title={t.title} about={t.about}>
-      <div ref={place} tabIndex={-1} role="group" aria-label={t.list} className={css.list}>
-        <div role="status">{left !== undefined && <Said left={left} />}</div>
+      <div ref={container} tabIndex={-1} role="group" aria-label={t.list} className={css.list}>
+        <div role="status">{removed !== undefined && <LastDecision removed={removed} />}</div>
         {error !== null && <LoadFailed error={error} again={() => void refetch()} />}
         {data === undefined && error === null && <Loading />}
         {data?.items.length === 0 && <NoApprovals />}
         {data?.items.map((approval) => (
-          // A call that is asked about again, since its tool was changed, is another question.
-          <ApprovalCard key={`${approval.id} ${approval.version}`} approval={approval} onLeft={(how) => leave(approval, how)} />
+          // The version is part of the key: a call that is asked again for a changed tool is a new question.
+          <ApprovalCard key={`${approval.id} ${approval.version}`} approval={approval} onRemoved={(how) => leave(approval, how)} />
         ))}
         {hidden > 0 && <p className="quiet small">{t.more(format.count(hidden))}</p>}
       </div>
@@ -71,15 +71,15 @@ export function ApprovalsPage() {
   );
 }
 
-/** What became of the last one. */
-function Said({ left: { approval, how } }: { left: Left }) {
-  const t = useWords(WORDS);
+/** The decision about the last approval. */
+function LastDecision({ removed: { approval, how } }: { removed: RemovedApproval }) {
+  const t = useTexts(TEXTS);
   if ('refusal' in how) {
     return <ErrorNote>{how.refusal}{how.now !== undefined && <p><Decided approval={how.now} /></p>}</ErrorNote>;
   }
   const isApproved = how.decision === 'approve';
   return (
-    <p className={css.said}>
+    <p className={css.lastDecision}>
       {isApproved ? <CircleCheck size={15} aria-hidden className={css.good} /> : <CircleSlash size={15} aria-hidden />}
       {t[how.decision](approval.toolName ?? '—')}
       <Link to="/tasks" search={{ view: undefined, tool: undefined, task: approval.id }}>{t.task}</Link>

@@ -1,15 +1,15 @@
-// Who asks: the agent and the person it works for, by name where names are known.
+// The agent and the user that requested a call, by name if the names are known.
 import { Link } from '@tanstack/react-router';
 import { Bot, UserRound } from 'lucide-react';
 import type { ReactNode } from 'react';
 
 import type { Approval } from '@/api/approvals';
 import { short, useAgentName, usePersonName } from '@/api/names';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './ApprovalCard.module.css';
 
-const WORDS = words(
+const TEXTS = texts(
   { by: 'By', agent: 'An agent', person: 'A person' },
   { by: '发起者', agent: '智能体', person: '用户' },
 );
@@ -25,14 +25,14 @@ export function Asker({ approval: { agentId, userId } }: { approval: Approval })
   );
 }
 
-/** For who is not signed in, and is told no names. */
+/** For viewers without a session, who cannot read names. */
 export function UnnamedAsker({ approval: { agentId, userId } }: { approval: Approval }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return <Line agent={agentId !== null && t.agent} person={agentId === null && userId !== null && t.person} />;
 }
 
 function Line({ agent, person }: { agent: ReactNode; person: ReactNode }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return (
     <span className={css.asker}>
       <span className="hidden">{t.by}</span>

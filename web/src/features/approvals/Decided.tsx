@@ -1,13 +1,13 @@
-// What somebody decided, by whom and how, in one line, with what they noted.
+// The decision about a call in one line: who decided, by which interface, how, and with which note.
 import type { Approval } from '@/api/approvals';
 import { short, usePersonName } from '@/api/names';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     approved: (who: string) => `Approved by ${who}`, denied: (who: string) => `Denied by ${who}`,
-    approvedByLink: (who: string) => `Approved by link, made by ${who}`, deniedByLink: (who: string) => `Denied by link, made by ${who}`,
-    expired: 'Nobody decided in time', noted: (what: string, note: string) => `${what}: ${note}`,
+    approvedByLink: (who: string) => `Approved by a link of ${who}`, deniedByLink: (who: string) => `Denied by a link of ${who}`,
+    expired: 'Expired without a decision', noted: (what: string, note: string) => `${what}: ${note}`,
   },
   {
     approved: (who: string) => `由 ${who} 批准`, denied: (who: string) => `由 ${who} 拒绝`,
@@ -16,9 +16,9 @@ const WORDS = words(
   },
 );
 
-/** Nothing while it still waits. */
+/** Renders nothing while the approval is waiting. */
 export function Decided({ approval: { status, decision } }: { approval: Approval }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const personName = usePersonName();
   if (status === 'waiting') return null;
   if (status === 'expired' || decision === null) return t.expired;

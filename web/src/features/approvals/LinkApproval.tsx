@@ -1,4 +1,4 @@
-// The call behind a link: asked as long as it waits, then what became of it.
+// The call behind an approval link: the question while it waits, then its outcome.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { CircleCheck, CircleSlash, Hourglass } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
@@ -8,22 +8,22 @@ import type { Approval, DecideApproval } from '@/api/approvals';
 import { ApiError } from '@/api/client';
 import type { JsonValue } from '@/components/schema-form/schema';
 import { Value } from '@/components/Value';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import card from './ApprovalCard.module.css';
 import { ApprovalHead } from './ApprovalHead';
 import { UnnamedAsker } from './Asker';
 import css from './LinkPage.module.css';
-import { Question } from './Question';
+import { ApprovalForm } from './ApprovalForm';
 import { schemaOf } from './schemaOf';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     title: (tool: string) => `Approve ${tool}?`,
-    about: 'This call is made only if you approve it. Look at what it is called with, change what is not right, and decide.',
-    approved: 'Approved', denied: 'Denied', expired: 'Its time is over',
-    approvedText: (tool: string) => `${tool} goes ahead. You can close this page.`, deniedText: (tool: string) => `${tool} is not called. You can close this page.`,
-    expiredText: (tool: string) => `Nobody decided in time, so ${tool} is not called.`, note: 'Note', called: 'Approved with these arguments instead', asked: 'Arguments',
+    about: 'This call is made only if you approve it. Check the arguments, edit them if needed, and decide.',
+    approved: 'Approved', denied: 'Denied', expired: 'Expired',
+    approvedText: (tool: string) => `${tool} continues. You can close this page.`, deniedText: (tool: string) => `${tool} is not called. You can close this page.`,
+    expiredText: (tool: string) => `There was no decision in time, so ${tool} is not called.`, note: 'Note', called: 'Approved with edited arguments', asked: 'Arguments',
   },
   {
     title: (tool: string) => `批准 ${tool}？`,
@@ -37,27 +37,27 @@ const WORDS = words(
 const CONFLICT = 409;
 
 export function LinkApproval({ approval, link }: { approval: Approval; link: ApprovalLink }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const queries = useQueryClient();
   const again = () => queries.invalidateQueries({ queryKey: ['approvals', 'by link', link.id] });
   const deciding = useMutation({
     mutationFn: (body: DecideApproval) => decideByLink(link, body),
     onSuccess: again,
-    // Somebody was faster: the page says what they decided.
+    // Another user decided first: the page then shows that decision.
     onError: (error) => (error instanceof ApiError && error.status === CONFLICT ? again() : undefined),
   });
   if (approval.status !== 'waiting') return <Outcome approval={approval} isFocused={!deciding.isIdle} />;
-  const { arguments: asked, effect } = approval;
+  const { arguments: args, effect } = approval;
   return (
     <>
       <title>{`${t.title(approval.toolName ?? '—')} · Haft`}</title>
       <p className={css.about}>{t.about}</p>
       <article className={`${card.card} ${effect === 'write' ? card.writes : ''}`}>
         <ApprovalHead approval={approval} title={<h1 className={css.title}>{approval.toolName}</h1>} asker={<UnnamedAsker approval={approval} />} />
-        <Question
+        <ApprovalForm
           level={2}
           approval={approval} deciding={deciding} mayDecide isChanged={false} idPrefix="approval"
-          drawing={{ schema: schemaOf(asked as JsonValue), isLoading: false, error: null }}
+          drawing={{ schema: schemaOf(args as JsonValue), isLoading: false, error: null }}
         />
       </article>
     </>
@@ -69,13 +69,13 @@ const ICONS: Record<Over, ReactNode> = {
   approved: <CircleCheck aria-hidden />, denied: <CircleSlash aria-hidden />, expired: <Hourglass aria-hidden />,
 };
 
-/** Whoever has just decided is brought here. */
+/** The outcome; takes the focus if the decision was made here. */
 function Outcome({ approval, isFocused }: { approval: Approval; isFocused: boolean }) {
-  const t = useWords(WORDS);
-  const place = useRef<HTMLDivElement>(null);
+  const t = useTexts(TEXTS);
+  const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // Once a dialog has given the focus back to what is no longer there.
-    if (isFocused) requestAnimationFrame(() => requestAnimationFrame(() => place.current?.focus()));
+    // After the closing dialog has tried to restore the focus to a removed element.
+    if (isFocused) requestAnimationFrame(() => requestAnimationFrame(() => container.current?.focus()));
   }, [isFocused]);
   const { status, decision, toolName } = approval;
   const over: Over = status === 'waiting' ? 'expired' : status;
@@ -83,7 +83,7 @@ function Outcome({ approval, isFocused }: { approval: Approval; isFocused: boole
   const note = decision?.note ?? null;
   const edited = decision?.arguments ?? null;
   return (
-    <div ref={place} tabIndex={-1} className={`${css.card} ${css.outcome}`}>
+    <div ref={container} tabIndex={-1} className={`${css.card} ${css.outcome}`}>
       <title>{`${t[over]} · Haft`}</title>
       <span className={`${css.icon} ${css[over]}`}>{ICONS[over]}</span>
       <h1 className={css.title}>{t[over]}</h1>

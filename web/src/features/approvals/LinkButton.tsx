@@ -1,9 +1,9 @@
-// Makes a link by which anyone can decide on a call, and hands it over with a word of warning.
+// Creates an approval link, and shows it with a warning.
 import { useMutation } from '@tanstack/react-query';
 import { Link2 } from 'lucide-react';
 
 import type { Approval } from '@/api/approvals';
-import { api, ask, wordsOf } from '@/api/client';
+import { api, ask, errorText } from '@/api/client';
 import { Button } from '@/components/Button';
 import { CodeBlock } from '@/components/Code';
 import { CopyButton } from '@/components/CopyButton';
@@ -11,12 +11,12 @@ import { Dialog, DialogFooter } from '@/components/Dialog';
 import { ErrorNote, WarningNote } from '@/components/Note';
 import { Loading } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     open: 'Copy link', title: (tool: string) => `Link to decide on ${tool}`, link: 'Link', copy: 'Copy the link', done: 'Done',
-    about: (until: string) => `Whoever holds this link can approve or deny the call in your name, without signing in, until ${until} or until somebody has decided. Send it only to who shall decide.`,
+    about: (until: string) => `The holder of this link can approve or deny the call in your name, without signing in, until ${until} or until it is decided. Send it only to the person who decides.`,
   },
   {
     open: '复制链接', title: (tool: string) => `${tool} 的审批链接`, link: '链接', copy: '复制链接', done: '完成',
@@ -25,16 +25,16 @@ const WORDS = words(
 );
 
 export function LinkButton({ approval }: { approval: Approval }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
-  const making = useMutation({ mutationFn: () => ask(api.POST('/api/approvals/{id}/link', { params: { path: { id: approval.id } } })) });
-  const { data, error } = making;
+  const creation = useMutation({ mutationFn: () => ask(api.POST('/api/approvals/{id}/link', { params: { path: { id: approval.id } } })) });
+  const { data, error } = creation;
   return (
     <>
-      <Button small look="quiet" icon={<Link2 aria-hidden />} onPress={() => making.mutate()}>{t.open}</Button>
-      <Dialog title={t.title(approval.toolName ?? '—')} isOpen={!making.isIdle} onClose={making.reset}>
-        {making.isPending && <Loading />}
-        {error !== null && <ErrorNote>{wordsOf(error)}</ErrorNote>}
+      <Button small look="quiet" icon={<Link2 aria-hidden />} onPress={() => creation.mutate()}>{t.open}</Button>
+      <Dialog title={t.title(approval.toolName ?? '—')} isOpen={!creation.isIdle} onClose={creation.reset}>
+        {creation.isPending && <Loading />}
+        {error !== null && <ErrorNote>{errorText(error)}</ErrorNote>}
         {data !== undefined && (
           <>
             <WarningNote>{t.about(format.time(data.expiresAt))}</WarningNote>
@@ -42,7 +42,7 @@ export function LinkButton({ approval }: { approval: Approval }) {
           </>
         )}
         <DialogFooter>
-          <Button onPress={making.reset}>{t.done}</Button>
+          <Button onPress={creation.reset}>{t.done}</Button>
           {data !== undefined && <CopyButton text={data.url} label={t.copy} look="primary" small={false} />}
         </DialogFooter>
       </Dialog>

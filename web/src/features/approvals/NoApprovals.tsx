@@ -1,4 +1,4 @@
-// No call waits: what would make one wait, and where to set that.
+// The empty state of the approvals page: explains what requires an approval, and where to configure it.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { UserRoundCheck } from 'lucide-react';
@@ -6,16 +6,16 @@ import { UserRoundCheck } from 'lucide-react';
 import { api, ask } from '@/api/client';
 import { useMay } from '@/api/me';
 import { Empty } from '@/components/Note';
-import { useLanguage, useWords, words } from '@/i18n/language';
+import { texts, useLanguage, useTexts } from '@/i18n/language';
 import { titleOf } from '@/i18n/title';
 
 import css from './NoApprovals.module.css';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    nothing: 'Nothing waits',
-    text: 'A call waits here when its tool asks a person first.',
-    how: 'To make a tool ask, open its definition, choose the tab “Safety”, and set “When an agent calls it” to “Ask a person first”. An agent can also ask for one of its tools: open the agent, then the tool in its list.',
+    nothing: 'No waiting approvals',
+    text: 'A call waits here if its tool needs approval.',
+    how: 'To require approval, open the definition of a tool, choose the tab “Safety”, and set “When an agent calls it” to “Ask for approval”. An agent can also require it for one of its tools: open the agent, then the tool in its list.',
     tools: 'Set it for a tool', fresh: 'New tool', all: 'All tools', agents: 'Agents', onlyEditors: 'Editors of this space can set this.',
   },
   {
@@ -26,32 +26,32 @@ const WORDS = words(
   },
 );
 
-/** Enough to begin with; the others are on the page of tools. */
-const SHOWN = 6;
+/** Maximum number of tools that are listed; the others are on the tools page. */
+const MAX_ROWS = 6;
 
 const SAFETY = 'safety';
 
 export function NoApprovals() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const mayEdit = useMay('editor');
   return (
-    <Empty icon={<UserRoundCheck />} title={t.nothing} action={mayEdit ? <Ways /> : <p className="quiet small">{t.onlyEditors}</p>}>
+    <Empty icon={<UserRoundCheck />} title={t.nothing} action={mayEdit ? <ToolLinks /> : <p className="quiet small">{t.onlyEditors}</p>}>
       <p>{t.text}</p>
       {mayEdit && <p>{t.how}</p>}
     </Empty>
   );
 }
 
-function Ways() {
-  const t = useWords(WORDS);
+function ToolLinks() {
+  const t = useTexts(TEXTS);
   const { language } = useLanguage();
   const { data } = useQuery({
     queryKey: ['tools', 'first http'],
-    queryFn: async () => (await ask(api.GET('/api/tools', { params: { query: { type: 'http', limit: SHOWN } } }))).items,
+    queryFn: async () => (await ask(api.GET('/api/tools', { params: { query: { type: 'http', limit: MAX_ROWS } } }))).items,
   });
   if (data === undefined) return null;
   return (
-    <nav aria-label={t.tools} className={css.ways}>
+    <nav aria-label={t.tools} className={css.toolLinks}>
       {data.map((tool) => (
         <Link key={tool.id} to="/tools/$id" params={{ id: tool.id }} search={{ tab: 'definition', part: SAFETY }}>
           {titleOf(tool, language)}

@@ -1,4 +1,4 @@
-// A form for arguments of which no schema is known: as they are, so they may be filled in.
+// Derives a schema from arguments whose tool has none, so that they can be edited in a form.
 import { isJsonObject, type JsonSchema, type JsonValue, typeOfValue } from '@/components/schema-form/schema';
 
 export function schemaOf(value: JsonValue): JsonSchema {
@@ -8,12 +8,12 @@ export function schemaOf(value: JsonValue): JsonSchema {
   }
   if (Array.isArray(value)) return { type: 'array', ...itemsOf(value) };
   if (value === null) return {};
-  // A whole number may have been meant as one of any kind.
+  // An integer may be a value of a number field.
   const type = typeOfValue(value);
   return { type: type === 'integer' ? 'number' : type };
 }
 
-/** Where all are of one kind, they are drawn as that. */
+/** The schema of the items, if all have the same type. */
 function itemsOf(values: readonly JsonValue[]): JsonSchema {
   const [first, ...rest] = values.map(schemaOf);
   const isOne = first !== undefined && rest.every((other) => JSON.stringify(other) === JSON.stringify(first));

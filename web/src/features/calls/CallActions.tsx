@@ -1,20 +1,20 @@
-// What can be done with a call on record: make it again, or take it along as a command.
+// Actions for a logged call: replay it, or copy it as a command.
 import { useMutation } from '@tanstack/react-query';
 import { Pencil, RotateCw, SquareTerminal } from 'lucide-react';
 import { useState } from 'react';
 
-import { api, ask, type Schemas, wordsOf } from '@/api/client';
+import { api, ask, errorText, type Schemas } from '@/api/client';
 import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
 import { CodeBlock } from '@/components/Code';
 import { copyText } from '@/components/copyText';
 import { Badge, ErrorNote, Hint } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './CallPanel.module.css';
 import { Replay, useReplay } from './Replay';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     replay: 'Replay', edit: 'Edit and replay', curl: 'Copy as cURL', copied: 'Copied. Paste it into a shell:', notCopied: 'The command for a shell:',
     command: 'cURL command', secrets: 'It needs these secrets as variables:',
@@ -28,7 +28,7 @@ const WORDS = words(
 type Doing = 'replay' | 'edit' | 'curl';
 
 export function CallActions({ call }: { call: Schemas['ToolCall'] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const mayCall = useMay('caller');
   const [doing, setDoing] = useState<Doing>();
   const { replay, isWriting } = useReplay(call);
@@ -38,7 +38,7 @@ export function CallActions({ call }: { call: Schemas['ToolCall'] }) {
   };
   const again = () => {
     begin(call.replayable ? 'replay' : 'edit');
-    // What changes nothing needs no question.
+    // Replaying a read needs no confirmation.
     if (call.replayable && !isWriting) replay.mutate(undefined);
   };
   const curl = useMutation({ mutationFn: () => commandOf(call.id) });
@@ -60,7 +60,7 @@ export function CallActions({ call }: { call: Schemas['ToolCall'] }) {
       {(doing === 'replay' || doing === 'edit') && (
         <Replay key={doing} call={call} replay={replay} isWriting={isWriting} isEdited={doing === 'edit'} onClose={() => setDoing(undefined)} />
       )}
-      {doing === 'curl' && curl.error !== null && <ErrorNote>{wordsOf(curl.error)}</ErrorNote>}
+      {doing === 'curl' && curl.error !== null && <ErrorNote>{errorText(curl.error)}</ErrorNote>}
       {doing === 'curl' && curl.data !== undefined && (
         <div className={css.box}>
           <p role="status">{curl.data.isCopied ? t.copied : t.notCopied}</p>
@@ -77,6 +77,6 @@ export function CallActions({ call }: { call: Schemas['ToolCall'] }) {
 
 async function commandOf(id: string): Promise<Schemas['CurlCommand'] & { isCopied: boolean }> {
   const command = await ask(api.GET('/api/tool-calls/{id}/curl', { params: { path: { id } } }));
-  // Where the browser does not allow it, the command is shown with a button of its own.
+  // If the browser denies the clipboard, the command is shown with a copy button.
   return { ...command, isCopied: await copyText(command.command) };
 }

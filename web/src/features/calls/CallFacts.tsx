@@ -1,4 +1,4 @@
-// The facts of a call that are neither what it was given nor what it gave.
+// The facts of a call other than its arguments and its result.
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
@@ -8,15 +8,15 @@ import { CopyButton } from '@/components/CopyButton';
 import { Badge } from '@/components/Note';
 import { useFormat } from '@/i18n/format';
 import { useSources } from '@/i18n/kinds';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './CallPanel.module.css';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    tool: 'Tool', version: (number: string) => `version ${number}`, noTool: 'There was no such tool', agent: 'Agent', user: 'User', source: 'Source', conversation: 'Conversation',
-    callId: 'Call id', rowId: 'Id on record', copy: 'Copy id', started: 'Started', duration: 'Duration', attempts: 'Attempts', cached: 'From the cache', yes: 'Yes', no: 'No',
-    coerced: 'Made to fit', replayOf: 'Repeats', openCall: 'the earlier call',
+    tool: 'Tool', version: (number: string) => `version ${number}`, noTool: 'Unknown tool', agent: 'Agent', user: 'User', source: 'Source', conversation: 'Conversation',
+    callId: 'Call id', rowId: 'Log id', copy: 'Copy id', started: 'Started', duration: 'Duration', attempts: 'Attempts', cached: 'From cache', yes: 'Yes', no: 'No',
+    coerced: 'Converted', replayOf: 'Replay of', openCall: 'the earlier call',
   },
   {
     tool: '工具', version: (number: string) => `版本 ${number}`, noTool: '没有这个工具', agent: '智能体', user: '用户', source: '来源', conversation: '会话',
@@ -26,7 +26,7 @@ const WORDS = words(
 );
 
 export function CallFacts({ call }: { call: Schemas['ToolCall'] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const sources = useSources();
   const agentName = useAgentName();
@@ -61,7 +61,7 @@ function Fact({ name, value }: { name: string; value: ReactNode }) {
 }
 
 function ToolOf({ call }: { call: Schemas['ToolCall'] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   if (call.toolId === null) return <><code>{call.toolName}</code><span className="quiet">{t.noTool}</span></>;
   return (
@@ -72,7 +72,7 @@ function ToolOf({ call }: { call: Schemas['ToolCall'] }) {
   );
 }
 
-/** Opens another call in the place of this one; one can go back. */
+/** Opens another call in the panel; the back button returns to this one. */
 export function CallLink({ id, children }: { id: string; children: ReactNode }) {
   return <Link from="/calls" to="/calls" search={(old) => ({ ...old, call: id })} resetScroll={false}>{children}</Link>;
 }

@@ -1,4 +1,4 @@
-// Everything known about one call, beside the list.
+// The panel with all details of one call, beside the list.
 import { useQuery } from '@tanstack/react-query';
 import { ChevronDown, ChevronUp } from 'lucide-react';
 
@@ -7,22 +7,22 @@ import { IconButton } from '@/components/Button';
 import { RefusingCircuit } from '@/components/circuit/RefusingCircuit';
 import { Dialog } from '@/components/Dialog';
 import { Badge, Hint, WarningNote } from '@/components/Note';
-import { Loading, LoadFailed } from '@/components/Page';
+import { LoadFailed, Loading } from '@/components/Page';
 import { Value } from '@/components/Value';
 import { useFormat } from '@/i18n/format';
 import { useKinds } from '@/i18n/kinds';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { CallFacts } from './CallFacts';
 import css from './CallPanel.module.css';
 import { CallActions } from './CallActions';
 import { StatusMark } from './StatusMark';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     call: 'Call', newer: 'Newer call (k)', older: 'Older call (j)', args: 'Arguments', result: 'Result', details: 'Details of the error',
-    argsCut: 'Too long to be kept whole: this is the beginning.', resultCut: 'The result was longer than 16 KB: this is the beginning.',
-    noResult: 'There is no result.', warnings: 'Warnings', cached: 'Cached', facts: 'About this call',
+    argsCut: 'Truncated: the arguments were too long for the call log.', resultCut: 'Truncated: the result was longer than 16 KB.',
+    noResult: 'No result.', warnings: 'Warnings', cached: 'Cached', facts: 'About this call',
     attempts: (count: string) => `${count} attempts`,
   },
   {
@@ -33,7 +33,7 @@ const WORDS = words(
   },
 );
 
-/** A row is written a moment after the answer, so a call that was just made may not be there yet. */
+/** Number of retries for a new call, whose row is written shortly after its response. */
 const TRIES_FOR_NEW = 4;
 
 export interface CallPanelProps {
@@ -43,7 +43,7 @@ export interface CallPanelProps {
 }
 
 export function CallPanel({ id, onClose, onMove }: CallPanelProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const call = useQuery({
     queryKey: ['calls', 'one', id],
     queryFn: () => ask(api.GET('/api/tool-calls/{id}', { params: { path: { id: id ?? '' } } })),
@@ -62,7 +62,7 @@ export function CallPanel({ id, onClose, onMove }: CallPanelProps) {
 }
 
 function Content({ call, onMove }: { call: Schemas['ToolCall']; onMove: (by: number) => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   return (
     <>
@@ -106,7 +106,7 @@ function Content({ call, onMove }: { call: Schemas['ToolCall']; onMove: (by: num
 }
 
 function Failure({ error }: { error: Schemas['ToolCallError'] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const kinds = useKinds();
   return (
     <div className={css.failure}>

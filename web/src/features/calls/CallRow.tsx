@@ -1,32 +1,32 @@
-// One call in the list: a line on a desk, a card on a phone.
+// One call in the list: a table row on wide screens, a card on a phone.
 import { Bot, RotateCcw, UserRound, Zap } from 'lucide-react';
 import { memo, type MouseEvent } from 'react';
 
 import { type NameOf, short } from '@/api/names';
 import type { Format } from '@/i18n/format';
 import { useSources } from '@/i18n/kinds';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './CallList.module.css';
 import type { Row } from './filters';
 import { StatusMark } from './StatusMark';
 
-const WORDS = words(
+const TEXTS = texts(
   { cached: 'Cached', attempts: (count: string) => `${count} attempts` },
   { cached: '缓存', attempts: (count: string) => `尝试 ${count} 次` },
 );
 
 export interface CallRowProps {
   row: Row;
-  /** The address of the list, to which the call is added. */
+  /** The address of the list; the call's id is appended. */
   base: string;
-  /** The duration that fills the bar. */
+  /** The duration of a full bar. */
   longest: number;
   format: Format;
   agentName: NameOf;
   personName: NameOf;
   isOpen: boolean;
-  /** The one that the Tab key comes to. */
+  /** True for the row that the Tab key focuses (roving tabindex). */
   isCurrent: boolean;
 }
 
@@ -34,7 +34,7 @@ const ROW = 'call-';
 
 export const rowId = (id: string) => `${ROW}${id}`;
 
-/** The call whose link was pressed, unless it is to be opened elsewhere. */
+/** The id of the call whose link was clicked. Returns `undefined` if the click opens a new tab or window. */
 export function pressedCall(event: MouseEvent): string | undefined {
   if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return undefined;
   const link = event.target instanceof Element ? event.target.closest(`a[id^="${ROW}"]`) : null;
@@ -42,7 +42,7 @@ export function pressedCall(event: MouseEvent): string | undefined {
 }
 
 export const CallRow = memo(function CallRow({ row, base, longest, format, agentName, personName, isOpen, isCurrent }: CallRowProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const sources = useSources();
   const who = row.agentId === null
     ? { icon: <UserRound size={14} aria-hidden />, name: personName(row.userId) ?? (row.userId === null ? '—' : short(row.userId)) }
@@ -69,7 +69,7 @@ export const CallRow = memo(function CallRow({ row, base, longest, format, agent
   );
 });
 
-/** By its root, so that one slow call does not make all others look alike. */
+/** The length of the bar. The square root keeps short calls distinguishable beside one slow call. */
 function share(duration: number, longest: number): number {
   return longest <= 0 ? 0 : Math.max(2, Math.sqrt(duration / longest) * 100);
 }

@@ -1,16 +1,16 @@
-// Every call of the space as it happens, and everything known about the one that is opened.
+// The live call log of the space, with the details of the open call.
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { Activity, ArrowUp, Pause, Play, SearchX } from 'lucide-react';
 import { type RefObject, useCallback, useMemo, useRef, useState } from 'react';
 
-import { useStreamState } from '@/api/live';
+import { useStreamState } from '@/api/liveEvents';
 import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
 import { Empty } from '@/components/Note';
-import { Card, Loading, LoadFailed, Page } from '@/components/Page';
+import { Card, LoadFailed, Loading, Page } from '@/components/Page';
 import { useRowKeys } from '@/components/rowKeys';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { CallList } from './CallList';
 import { CallPanel } from './CallPanel';
@@ -21,12 +21,12 @@ import { LogEnd } from './LogEnd';
 import { type Following, useLog } from './useLog';
 import { useReleaseAtTop } from './useReleaseAtTop';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'Calls', about: 'Every call of a tool, as it happens.', live: 'Live', paused: 'Paused', pause: 'Pause: show nothing new', resume: 'Follow new calls',
+    title: 'Calls', about: 'All tool calls, live.', live: 'Live', paused: 'Paused', pause: 'Pause updates', resume: 'Follow new calls',
     fresh: (count: number, text: string) => (count === 1 ? '1 new call' : `${text} new calls`), many: (text: string) => `More than ${text} new calls`,
-    nothing: 'No calls yet', nothingText: 'As soon as an agent, a client or you call a tool, the call appears here by itself.', nothingOthers: 'As soon as an agent, a client or somebody else calls a tool, the call appears here by itself.', tryOne: 'Try the calculator',
-    noMatch: 'No call matches', noMatchText: 'Fewer filters or a longer time may show more.', clear: 'Clear all filters',
+    nothing: 'No calls yet', nothingText: 'Calls by agents, by clients and by you appear here automatically.', nothingOthers: 'Calls by agents, clients and other users appear here automatically.', tryOne: 'Try the calculator',
+    noMatch: 'No call matches', noMatchText: 'Try fewer filters or a longer time range.', clear: 'Clear all filters',
   },
   {
     title: '调用', about: '每一次工具调用，实时呈现。', live: '实时', paused: '已暂停', pause: '暂停：不再显示新调用', resume: '跟随新调用',
@@ -39,17 +39,17 @@ const WORDS = words(
 const route = getRouteApi('/inside/calls');
 
 export function CallsPage() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const [isLive, setIsLive] = useState(true);
   const [goal, setGoal] = useState<{ id: string }>();
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const { tool, agent, status, kind, source, from, to, q, call } = search;
   const filters = useMemo(() => onlyFilters({ tool, agent, status, kind, source, from, to, q }), [tool, agent, status, kind, source, from, to, q]);
-  const log = useLog(filters, isLive, () => isRead(place.current));
+  const log = useLog(filters, isLive, () => isReading(container.current));
   const base = useBase(filters);
-  useReleaseAtTop(place, log.release);
+  useReleaseAtTop(container, log.release);
 
   const filter = useCallback((change: Partial<Filters>) => {
     void navigate({ search: (old) => ({ ...old, ...change }), replace: true, resetScroll: false });
@@ -74,13 +74,13 @@ export function CallsPage() {
   return (
     <Page title={t.title} about={t.about} actions={<LiveSwitch isLive={isLive} onChange={setIsLive} />}>
       <FilterBar filters={filters} onChange={filter} />
-      <NewCalls log={log} place={place} />
+      <NewCalls log={log} container={container} />
       {log.error !== null && <LoadFailed error={log.error} again={log.rows.length === 0 ? log.again : log.fetchMore} />}
       {log.isPending && log.error === null && <Loading />}
       {log.rows.length > 0 && (
         <Card flush>
           <CallList
-            rows={log.rows} base={base} onOpen={open} openId={call} currentId={current} place={place} onNearEnd={log.onNearEnd} goal={goal}
+            rows={log.rows} base={base} onOpen={open} openId={call} currentId={current} container={container} onNearEnd={log.onNearEnd} goal={goal}
           />
         </Card>
       )}
@@ -91,12 +91,12 @@ export function CallsPage() {
   );
 }
 
-/** Whether something in the list is being read: further down, or with the keys on a row. */
-function isRead(place: HTMLElement | null): boolean {
-  return place !== null && (place.getBoundingClientRect().top < 0 || place.contains(document.activeElement));
+/** Returns true if the user is scrolled down, or has the focus on a row. */
+function isReading(container: HTMLElement | null): boolean {
+  return container !== null && (container.getBoundingClientRect().top < 0 || container.contains(document.activeElement));
 }
 
-/** The address of the list; a call is added to its end. */
+/** The address of the list with its filters; the call's id is appended. */
 function useBase(filters: Filters): string {
   const router = useRouter();
   return useMemo(() => {
@@ -106,7 +106,7 @@ function useBase(filters: Filters): string {
 }
 
 function LiveSwitch({ isLive, onChange }: { isLive: boolean; onChange: (isLive: boolean) => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const isOpen = useStreamState() === 'open';
   return (
     <Button
@@ -118,16 +118,16 @@ function LiveSwitch({ isLive, onChange }: { isLive: boolean; onChange: (isLive: 
   );
 }
 
-/** New rows never push what is read; this says that there are some. */
-function NewCalls({ log, place }: { log: Following; place: RefObject<HTMLDivElement | null> }) {
-  const t = useWords(WORDS);
+/** The number of new calls, which are held back so that the rows being read do not move. */
+function NewCalls({ log, container }: { log: Following; container: RefObject<HTMLDivElement | null> }) {
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const text = format.count(log.waiting);
   const show = () => {
     log.release();
     window.scrollTo({ top: 0 });
-    // To the list, and to none of its rows: that one would be held in place.
-    place.current?.parentElement?.focus({ preventScroll: true });
+    // The focus goes to the list and not to a row, since a focused row would hold new calls back.
+    container.current?.parentElement?.focus({ preventScroll: true });
   };
   return (
     <div className={css.fresh} role="status">
@@ -141,7 +141,7 @@ function NewCalls({ log, place }: { log: Following; place: RefObject<HTMLDivElem
 }
 
 function NoCalls({ isFiltered, clear }: { isFiltered: boolean; clear: () => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const navigate = route.useNavigate();
   const mayCall = useMay('caller');
   if (isFiltered) {

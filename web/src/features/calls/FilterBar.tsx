@@ -1,4 +1,4 @@
-// Which calls are shown: what can be chosen, and what was, each to be taken away again.
+// The filters of the call log: controls, and the active filters with a button to remove each.
 import { useQuery } from '@tanstack/react-query';
 import { SlidersHorizontal, X } from 'lucide-react';
 import { memo, useEffect, useRef, useState } from 'react';
@@ -9,17 +9,17 @@ import { Button } from '@/components/Button';
 import { SearchField, Select } from '@/components/Field';
 import { ToolFilter } from '@/components/ToolFilter';
 import { useKinds, useSources } from '@/i18n/kinds';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './FilterBar.module.css';
-import { type Filters, known, KINDS, NO_FILTERS, SOURCES, STATUSES } from './filters';
+import { type Filters, KINDS, NO_FILTERS, SOURCES, STATUSES, valueAmong } from './filters';
 import { TimeRange, useRangeText } from './TimeRange';
-import { useStatusWords } from './words';
+import { useStatusTexts } from './texts';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     search: 'Search tool names and errors', status: 'Status', kind: 'Error', source: 'Source', agent: 'Agent', tool: 'Tool', time: 'Time', text: 'Text',
-    anyStatus: 'Any status', anyKind: 'Any error', anySource: 'Any source', anyAgent: 'Any agent', clear: 'Clear all', active: 'Filters in use',
+    anyStatus: 'Any status', anyKind: 'Any error', anySource: 'Any source', anyAgent: 'Any agent', clear: 'Clear all', active: 'Active filters',
     filters: 'Filters', drop: (what: string, value: string) => `Remove filter ${what} ${value}`,
   },
   {
@@ -37,11 +37,11 @@ export interface FilterBarProps {
   onChange: (change: Partial<Filters>) => void;
 }
 
-/** Not drawn again for every call that comes. */
+/** Memoized: not rendered again for every new call. */
 export const FilterBar = memo(function FilterBar({ filters, onChange }: FilterBarProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [isOpen, setIsOpen] = useState(false);
-  const statuses = useStatusWords();
+  const statuses = useStatusTexts();
   const kinds = useKinds();
   const sources = useSources();
   const agents = useQuery(agentNames).data ?? [];
@@ -59,15 +59,15 @@ export const FilterBar = memo(function FilterBar({ filters, onChange }: FilterBa
       <div className={`${css.choices} ${isOpen ? css.isOpen : ''}`}>
         <ToolFilter value={filters.tool} onChange={(tool) => onChange({ tool })} />
         <Select
-          label={t.status} isLabelHidden value={known(filters.status, STATUSES) ?? ANY} onChange={set('status')}
+          label={t.status} isLabelHidden value={valueAmong(filters.status, STATUSES) ?? ANY} onChange={set('status')}
           options={anyOf(t.anyStatus, STATUSES.map((value) => ({ value, label: statuses[value] })))}
         />
         <Select
-          label={t.kind} isLabelHidden value={known(filters.kind, KINDS) ?? ANY} onChange={set('kind')}
+          label={t.kind} isLabelHidden value={valueAmong(filters.kind, KINDS) ?? ANY} onChange={set('kind')}
           options={anyOf(t.anyKind, KINDS.map((value) => ({ value, label: kinds[value] })))}
         />
         <Select
-          label={t.source} isLabelHidden value={known(filters.source, SOURCES) ?? ANY} onChange={set('source')}
+          label={t.source} isLabelHidden value={valueAmong(filters.source, SOURCES) ?? ANY} onChange={set('source')}
           options={anyOf(t.anySource, SOURCES.map((value) => ({ value, label: sources[value] })))}
         />
         <Select
@@ -80,16 +80,16 @@ export const FilterBar = memo(function FilterBar({ filters, onChange }: FilterBa
   );
 });
 
-/** Typing is looked for once it pauses. */
+/** Applies the text after a pause in typing. */
 function TextFilter({ value, onChange }: { value: string | undefined; onChange: (value: string | undefined) => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [typed, setTyped] = useState(value ?? '');
   const [seen, setSeen] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   if (seen !== value) {
     setSeen(value);
-    // Changed elsewhere, such as by "Clear all"; one's own words come back as they are.
+    // Takes over a value that changed elsewhere, such as by "Clear all"; the user's own text stays unchanged.
     if ((value ?? '') !== typed.trim()) setTyped(value ?? '');
   }
   const type = (text: string) => {
@@ -101,8 +101,8 @@ function TextFilter({ value, onChange }: { value: string | undefined; onChange: 
 }
 
 function Chips({ filters, onChange }: FilterBarProps) {
-  const t = useWords(WORDS);
-  const statuses: Record<string, string> = useStatusWords();
+  const t = useTexts(TEXTS);
+  const statuses: Record<string, string> = useStatusTexts();
   const kinds: Record<string, string> = useKinds();
   const sources: Record<string, string> = useSources();
   const agentName = useAgentName();

@@ -1,17 +1,17 @@
-// The end of the list: how far back was looked, and whether there is more.
+// The end of the list: how far back the log was searched, and whether there is more.
 import { LoaderCircle } from 'lucide-react';
 
 import { Button } from '@/components/Button';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './CallsPage.module.css';
 import type { Following } from './useLog';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    looking: (time: string) => `Looked back to ${time}, going on…`, more: 'Fetching more…', looked: (time: string) => `Looked back to ${time}.`,
-    further: 'Look further back', all: (count: string) => `That is all: ${count} calls.`, one: 'That is all: 1 call.',
+    looking: (time: string) => `Searched back to ${time}, continuing…`, more: 'Loading more…', looked: (time: string) => `Searched back to ${time}.`,
+    further: 'Search further back', all: (count: string) => `End of the log: ${count} calls.`, one: 'End of the log: 1 call.',
   },
   {
     looking: (time: string) => `已查到 ${time}，继续查找…`, more: '正在加载更多…', looked: (time: string) => `已查到 ${time}。`,
@@ -20,9 +20,9 @@ const WORDS = words(
 );
 
 export function LogEnd({ log }: { log: Following }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
-  const time = log.lookedBackTo === undefined ? undefined : format.time(log.lookedBackTo);
+  const time = log.searchedBackTo === undefined ? undefined : format.time(log.searchedBackTo);
   if (log.isPending || log.error !== null) return null;
   if (!log.hasMore) {
     if (log.rows.length === 0) return null;
@@ -35,7 +35,7 @@ export function LogEnd({ log }: { log: Following }) {
       ) : (
         <>
           {time !== undefined && <span>{t.looked(time)}</span>}
-          {log.isTired && <Button small icon={<LoaderCircle aria-hidden />} onPress={log.lookFurther}>{t.further}</Button>}
+          {log.isSearchPaused && <Button small icon={<LoaderCircle aria-hidden />} onPress={log.continueSearch}>{t.further}</Button>}
         </>
       )}
     </div>

@@ -1,9 +1,9 @@
-// Makes a call again, as it was or with other arguments, and shows at once what came of it.
+// Replays a call, with the original or edited arguments, and shows the result.
 import { useMutation, type UseMutationResult, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 
-import { api, ApiError, ask, type Schemas, wordsOf } from '@/api/client';
-import { type Made, outcomeOf } from '@/api/task';
+import { api, ApiError, ask, errorText, type Schemas } from '@/api/client';
+import { type ExecuteResponse, outcomeOf } from '@/api/task';
 import { Button } from '@/components/Button';
 import { RefusingCircuit } from '@/components/circuit/RefusingCircuit';
 import { CodeEditor, pretty } from '@/components/Code';
@@ -13,18 +13,18 @@ import { Loading } from '@/components/Page';
 import { Value } from '@/components/Value';
 import { useFormat } from '@/i18n/format';
 import { useKinds } from '@/i18n/kinds';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { CallLink } from './CallFacts';
 import css from './CallPanel.module.css';
 import { StatusMark } from './StatusMark';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    cut: 'The arguments were too long to be kept whole, so this call cannot simply be repeated. Complete them here, and it is made with those.',
-    masked: 'The arguments hold something that nobody may see, so this call cannot simply be repeated. Put the real values in the place of the masks.',
-    write: 'This tool changes something. Replaying really calls it again.', args: 'Arguments', send: 'Call again', cancel: 'Cancel', notJson: 'This is not JSON yet.',
-    answer: 'Answer', open: 'Open the new call', asBefore: 'On the current version of the tool, and not from the cache.',
+    cut: 'The arguments were truncated in the call log, so this call cannot be replayed directly. Complete them to call again.',
+    masked: 'The arguments contain masked secrets, so this call cannot be replayed directly. Replace the masks with the real values.',
+    write: 'This tool writes. Replaying calls it again.', args: 'Arguments', send: 'Call again', cancel: 'Cancel', notJson: 'Not valid JSON.',
+    answer: 'Answer', open: 'Open the new call', asBefore: 'Uses the current version of the tool, not the cache.',
   },
   {
     cut: '参数过长，没有完整保存，因此不能直接重放。请在这里补全，再用它们调用。',
@@ -34,7 +34,7 @@ const WORDS = words(
   },
 );
 
-export type Replaying = UseMutationResult<Schemas['ToolExecutionResult'], Error, Given>;
+export type Replaying = UseMutationResult<Schemas['ToolExecutionResult'], Error, ParsedArguments>;
 
 export function useReplay(call: Schemas['ToolCall']): { replay: Replaying; isWriting: boolean } {
   const tool = useQuery({
@@ -43,8 +43,8 @@ export function useReplay(call: Schemas['ToolCall']): { replay: Replaying; isWri
     enabled: call.toolId !== null,
     retry: false,
   });
-  const replay = useMutation({ mutationFn: (given: Given) => makeAgain(call.id, given) });
-  // As long as nothing is known of the tool it is taken for one that writes.
+  const replay = useMutation({ mutationFn: (given: ParsedArguments) => replayCall(call.id, given) });
+  // While the tool is unknown, it is treated as one that writes.
   return { replay, isWriting: call.toolId !== null && (tool.data === undefined || mayWrite(tool.data)) };
 }
 
@@ -52,13 +52,13 @@ export interface ReplayProps {
   call: Schemas['ToolCall'];
   replay: Replaying;
   isWriting: boolean;
-  /** With arguments of one's own. */
+  /** True to edit the arguments first. */
   isEdited: boolean;
   onClose: () => void;
 }
 
 export function Replay({ call, replay, isWriting, isEdited, onClose }: ReplayProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [text, setText] = useState(() => (call.argumentsCut && typeof call.arguments === 'string' ? call.arguments : pretty(call.arguments)));
   const edited = parsed(text);
   return (
@@ -67,11 +67,11 @@ export function Replay({ call, replay, isWriting, isEdited, onClose }: ReplayPro
       {isEdited && <CodeEditor label={t.args} value={text} onChange={setText} isInvalid={edited === undefined} minHeight={120} autoFocus />}
       {isEdited && edited === undefined && <ErrorNote>{t.notJson}</ErrorNote>}
       {isWriting && <WarningNote>{t.write}</WarningNote>}
-      {replay.error !== null && <ErrorNote>{wordsOf(replay.error)}</ErrorNote>}
+      {replay.error !== null && <ErrorNote>{errorText(replay.error)}</ErrorNote>}
       {replay.isPending && <Loading />}
-      {replay.data !== undefined && <Answer result={replay.data} />}
+      {replay.data !== undefined && <ReplayResult result={replay.data} />}
       {(isEdited || isWriting || replay.error !== null) && (
-        <div className={css.answer}>
+        <div className={css.result}>
           <span className="quiet small">{t.asBefore}</span>
           <DialogFooter>
             <Button onPress={onClose}>{t.cancel}</Button>
@@ -88,13 +88,13 @@ export function Replay({ call, replay, isWriting, isEdited, onClose }: ReplayPro
   );
 }
 
-function Answer({ result }: { result: Schemas['ToolExecutionResult'] }) {
-  const t = useWords(WORDS);
+function ReplayResult({ result }: { result: Schemas['ToolExecutionResult'] }) {
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const kinds = useKinds();
   return (
     <>
-      <div className={css.answer} role="status">
+      <div className={css.result} role="status">
         <span className={css.summary}>
           <StatusMark status={result.success ? 'success' : 'failed'} /><strong>{format.duration(result.executionTime)}</strong>
         </span>
@@ -111,9 +111,9 @@ function Answer({ result }: { result: Schemas['ToolExecutionResult'] }) {
   );
 }
 
-type Given = { value: unknown } | undefined;
+type ParsedArguments = { value: unknown } | undefined;
 
-function parsed(text: string): Given {
+function parsed(text: string): ParsedArguments {
   try {
     return { value: JSON.parse(text) as unknown };
   } catch {
@@ -121,11 +121,11 @@ function parsed(text: string): Given {
   }
 }
 
-/** A call that was made and failed is an answer too; one that was refused is an error. */
-async function makeAgain(id: string, given: Given): Promise<Schemas['ToolExecutionResult']> {
+/** Returns the result of the new call, also if it failed. Throws if the replay was refused. */
+async function replayCall(id: string, given: ParsedArguments): Promise<Schemas['ToolExecutionResult']> {
   try {
     const body = given === undefined ? {} : { arguments: given.value };
-    return await outcomeOf(await ask<Made>(api.POST('/api/tool-calls/{id}/replay', { params: { path: { id } }, body })));
+    return await outcomeOf(await ask<ExecuteResponse>(api.POST('/api/tool-calls/{id}/replay', { params: { path: { id } }, body })));
   } catch (error) {
     if (error instanceof ApiError && isFailed(error.data)) return error.data;
     throw error;
@@ -138,7 +138,7 @@ function isFailed(data: unknown): data is Schemas['FailedExecution'] {
 
 const READING = ['GET', 'HEAD', 'OPTIONS'];
 
-/** Whether a call may change something, where the tool does not say: as its kind goes. */
+/** Returns true if the call may write. A tool without a declared effect has that of its kind. */
 function mayWrite(tool: Schemas['Tool']): boolean {
   if (tool.effect !== null) return tool.effect === 'write';
   if (tool.type === 'builtin') return false;

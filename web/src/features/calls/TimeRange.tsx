@@ -1,4 +1,4 @@
-// From when to when: some time until now, or two moments.
+// The time range of the log: a window until now, or two points in time.
 import { CalendarClock, ChevronDown } from 'lucide-react';
 import { type SyntheticEvent, useState } from 'react';
 import { Button as AriaButton, Dialog, DialogTrigger, Input, Label, ListBox, ListBoxItem, Popover, TextField } from 'react-aria-components';
@@ -6,13 +6,13 @@ import { Button as AriaButton, Dialog, DialogTrigger, Input, Label, ListBox, Lis
 import { Button } from '@/components/Button';
 import field from '@/components/Field.module.css';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 import { useLongWindows } from '@/i18n/windows';
 
 import css from './FilterBar.module.css';
-import { AGES, beginning, isAge } from './filters';
+import { AGES, isAge, startTime } from './filters';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     title: 'Time range', any: 'Any time', from: 'From', to: 'Until', apply: 'Show', since: (from: string) => `Since ${from}`,
     until: (to: string) => `Until ${to}`, between: (from: string, to: string) => `${from} – ${to}`,
@@ -29,12 +29,12 @@ export interface Range {
 }
 
 export function useRangeText(): (range: Range) => string {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const ages: Readonly<Record<string, string>> = useLongWindows();
   const format = useFormat();
   return ({ from, to }) => {
     if (from !== undefined && isAge(from) && to === undefined) return ages[from] ?? from;
-    const start = momentOf(beginning(from));
+    const start = momentOf(startTime(from));
     const end = momentOf(to);
     if (start !== undefined && end !== undefined) return t.between(format.time(start), format.time(end));
     if (start !== undefined) return t.since(format.time(start));
@@ -43,7 +43,7 @@ export function useRangeText(): (range: Range) => string {
 }
 
 export function TimeRange({ range, onChange }: { range: Range; onChange: (range: Range) => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const ages: Readonly<Record<string, string>> = useLongWindows();
   const text = useRangeText();
   const chosen = range.to === undefined && (range.from === undefined || isAge(range.from)) ? (range.from ?? 'any') : undefined;
@@ -85,8 +85,8 @@ export function TimeRange({ range, onChange }: { range: Range; onChange: (range:
 }
 
 function Moments({ range, onTake }: { range: Range; onTake: (range: Range) => void }) {
-  const t = useWords(WORDS);
-  const [from, setFrom] = useState(() => local(beginning(range.from)));
+  const t = useTexts(TEXTS);
+  const [from, setFrom] = useState(() => local(startTime(range.from)));
   const [to, setTo] = useState(() => local(range.to));
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
@@ -115,7 +115,7 @@ function momentOf(text: string | undefined): Date | undefined {
   return Number.isNaN(moment.getTime()) ? undefined : moment;
 }
 
-/** As the field of the browser writes it: in the time of this place, without saying so. */
+/** The value of a `datetime-local` field: local time without a time zone. */
 function local(time: string | undefined): string {
   const moment = momentOf(time);
   if (moment === undefined) return '';

@@ -1,11 +1,11 @@
-// What the address says about which calls are shown, and how the server is asked for them.
+// The filters of the call log in the address, and as parameters of the API.
 import type { ErrorKind, Schemas } from '@/api/client';
 
 export type Row = Schemas['ToolCallRow'];
 export type Status = Row['status'];
 export type Source = Row['source'];
 
-/** As they stand in the address; `from` is a time, or how long ago: `1h`. */
+/** The search parameters of the page; `from` is a time, or a duration before now such as `1h`. */
 export interface Filters {
   tool?: string | undefined;
   agent?: string | undefined;
@@ -24,7 +24,7 @@ export const NO_FILTERS = {
 export const STATUSES: readonly Status[] = ['success', 'failed', 'cancelled'];
 export const SOURCES: readonly Source[] = ['api', 'chat', 'flow', 'mcp', 'cli', 'task', 'library'];
 
-/** Kinds with which calls fail, those that people look for first. */
+/** The error kinds in the filter, the most often filtered first. */
 export const KINDS: readonly ErrorKind[] = [
   'Validation', 'Execution', 'Timeout', 'Network', 'Server', 'NotFound', 'Authentication', 'Permission', 'RateLimit', 'CircuitOpen',
   'ResponseTooLarge', 'ToolDisabled', 'Denied', 'Overloaded', 'BudgetExceeded', 'Unavailable', 'Internal', 'Unknown',
@@ -40,34 +40,34 @@ export function isAge(from: string | undefined): from is string {
   return from !== undefined && Object.hasOwn(AGES, from);
 }
 
-/** The moment that `from` means now. */
-export function beginning(from: string | undefined, now = Date.now()): string | undefined {
+/** The time that `from` means now. */
+export function startTime(from: string | undefined, now = Date.now()): string | undefined {
   const age = from === undefined ? undefined : AGES[from];
   return age === undefined ? from : new Date(now - age).toISOString();
 }
 
-/** One of the words that are known, else what was typed is left out. */
-export function known<T extends string>(value: string | undefined, among: readonly T[]): T | undefined {
+/** Returns `value` if it is among the known ones, else `undefined`. */
+export function valueAmong<T extends string>(value: string | undefined, among: readonly T[]): T | undefined {
   return among.find((one) => one === value);
 }
 
-/** As `GET /api/tool-calls` takes them. */
-export function asked(filters: Filters) {
+/** The parameters of `GET /api/tool-calls`. */
+export function queryOf(filters: Filters) {
   const query = {
     tool: filters.tool,
     agent: filters.agent,
-    status: known(filters.status, STATUSES),
+    status: valueAmong(filters.status, STATUSES),
     kind: filters.kind,
-    source: known(filters.source, SOURCES),
-    from: beginning(filters.from),
+    source: valueAmong(filters.source, SOURCES),
+    from: startTime(filters.from),
     to: filters.to,
     text: filters.q,
   };
-  // What is not asked for is not in the address either.
+  // Parameters that are not set are left out of the address.
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as typeof query;
 }
 
-/** Only what chooses calls: the address says more. */
+/** The filters among the search parameters. */
 export function onlyFilters(search: Filters): Filters {
   const { tool, agent, status, kind, source, from, to, q } = search;
   return { tool, agent, status, kind, source, from, to, q };

@@ -1,48 +1,51 @@
-// The log of calls for some filters: pages as one scrolls, and its head as calls happen.
+// Loads the call log for given filters: pages by scrolling, and its head while calls are made.
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 
 import { api, ask } from '@/api/client';
-import { useEndedCalls } from '@/api/live';
+import { useEndedCalls } from '@/api/liveEvents';
 
-import { asked, type Filters, type Row } from './filters';
-import { emptyAtEnd, type Log, lookedBackTo, type LogPage, MOST_WAITING, PAGE_SIZE, pageOf, released, rows, withFresh } from './log';
+import { type Filters, queryOf, type Row } from './filters';
+import { emptyAtEnd, type Log, type LogPage, MAX_WAITING, PAGE_SIZE, pageOf, rows, searchedBackTo, showWaiting, withNewestPage } from './log';
 
-/** So often the newest page is asked for while calls happen. */
+/** Minimum pause between updates of the newest page. */
 const FOLLOW_PAUSE = 500;
 
-/** So many empty pages in a row, each thousands of calls, before one is asked whether to look further. */
-const PATIENCE = 20;
+/**
+ * Number of consecutive empty pages, each of thousands of scanned calls, after which the user is queryOf
+ * whether to continue.
+ */
+const MAX_EMPTY_PAGES = 20;
 
 async function fetchPage(filters: Filters, cursor: string | null, signal?: AbortSignal): Promise<LogPage> {
-  const query = { ...asked(filters), limit: PAGE_SIZE, ...(cursor === null ? {} : { cursor }) };
+  const query = { ...queryOf(filters), limit: PAGE_SIZE, ...(cursor === null ? {} : { cursor }) };
   return pageOf(await ask(api.GET('/api/tool-calls', { params: { query }, ...(signal === undefined ? {} : { signal }) })));
 }
 
 export interface Following {
   rows: readonly Row[];
-  /** So many are newer than what is shown. */
+  /** Number of held-back rows. */
   waiting: number;
-  /** More than could be counted. */
+  /** True if there are more held-back rows than were counted. */
   isWaitingMore: boolean;
-  lookedBackTo: Date | undefined;
-  /** What was looked for changed, and is on its way. */
+  searchedBackTo: Date | undefined;
+  /** True while the first page for new filters is loading. */
   isPending: boolean;
   error: Error | null;
   hasMore: boolean;
   isFetchingMore: boolean;
   fetchMore: () => void;
-  /** Goes on by itself, unless for long nothing was found. */
+  /** Fetches the next page, unless the search has paused after many empty pages. */
   onNearEnd: () => void;
-  /** So much was looked through in vain that one is asked first. */
-  isTired: boolean;
-  lookFurther: () => void;
+  /** True if the search has paused after many empty pages. */
+  isSearchPaused: boolean;
+  continueSearch: () => void;
   again: () => void;
-  /** Shows what waits. */
+  /** Shows the held-back rows. */
   release: () => void;
 }
 
-/** `isHeld` says whether one reads further down just now, where nothing may move. */
+/** `isHeld` returns true while the user reads further down, where rows must not move. */
 export function useLog(filters: Filters, isLive: boolean, isHeld: () => boolean): Following {
   const queries = useQueryClient();
   const queryKey = useMemo(() => ['calls', 'log', filters], [filters]);
@@ -51,15 +54,15 @@ export function useLog(filters: Filters, isLive: boolean, isHeld: () => boolean)
     queryFn: ({ pageParam, signal }) => fetchPage(filters, pageParam, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.nextCursor,
-    // A page on record does not change; only the head grows, and that is asked for below.
+    // Logged pages do not change; only the head grows, which `renew` fetches.
     staleTime: 'static',
   });
 
   const renew = useCallback(async (hold: () => boolean) => {
     const before = queries.getQueryData<Log>(queryKey);
-    if (before === undefined || (hold() && (before.pages[0]?.waiting.length ?? 0) >= MOST_WAITING)) return;
+    if (before === undefined || (hold() && (before.pages[0]?.waiting.length ?? 0) >= MAX_WAITING)) return;
     const fresh = await fetchPage(filters, null);
-    queries.setQueryData<Log>(queryKey, (log) => log && withFresh(log, fresh, hold()));
+    queries.setQueryData<Log>(queryKey, (log) => log && withNewestPage(log, fresh, hold()));
   }, [queries, queryKey, filters]);
 
   const isFollowing = isLive && filters.to === undefined;
@@ -69,39 +72,39 @@ export function useLog(filters: Filters, isLive: boolean, isHeld: () => boolean)
   const release = useCallback(() => {
     const isTorn = queries.getQueryData<Log>(queryKey)?.pages[0]?.isTorn === true;
     if (isTorn) void renew(() => false).catch(() => undefined);
-    else queries.setQueryData<Log>(queryKey, (log) => log && released(log));
+    else queries.setQueryData<Log>(queryKey, (log) => log && showWaiting(log));
   }, [queries, queryKey, renew]);
 
   const log = query.data;
-  const shown = useMemo(() => (log === undefined ? [] : rows(log)), [log]);
+  const visibleRows = useMemo(() => (log === undefined ? [] : rows(log)), [log]);
   const empty = log === undefined ? 0 : emptyAtEnd(log);
-  const [patience, setPatience] = useState(PATIENCE);
-  const isTired = empty >= patience;
+  const [maxEmptyPages, setMaxEmptyPages] = useState(MAX_EMPTY_PAGES);
+  const isSearchPaused = empty >= maxEmptyPages;
   const fetchMore = useStable(() => {
     if (query.hasNextPage && !query.isFetching) void query.fetchNextPage();
   });
-  // A page may be empty before the last one; then nothing scrolls, and one goes on from here.
+  // After an empty page nothing can be scrolled, so the next page is fetched here.
   const pageCount = log?.pages.length ?? 0;
   useEffect(() => {
-    if (empty > 0 && !isTired) fetchMore();
-  }, [empty, pageCount, isTired, fetchMore]);
+    if (empty > 0 && !isSearchPaused) fetchMore();
+  }, [empty, pageCount, isSearchPaused, fetchMore]);
   const waiting = log?.pages[0]?.waiting.length ?? 0;
   return {
-    rows: shown,
+    rows: visibleRows,
     waiting,
-    isWaitingMore: log?.pages[0]?.isTorn === true || waiting >= MOST_WAITING,
-    lookedBackTo: log === undefined ? undefined : lookedBackTo(log),
+    isWaitingMore: log?.pages[0]?.isTorn === true || waiting >= MAX_WAITING,
+    searchedBackTo: log === undefined ? undefined : searchedBackTo(log),
     isPending: query.isPending,
     error: query.error,
     hasMore: query.hasNextPage,
     isFetchingMore: query.isFetchingNextPage,
     fetchMore,
     onNearEnd: useStable(() => {
-      if (!isTired) fetchMore();
+      if (!isSearchPaused) fetchMore();
     }),
-    isTired,
-    lookFurther: () => {
-      setPatience(empty + PATIENCE);
+    isSearchPaused,
+    continueSearch: () => {
+      setMaxEmptyPages(empty + MAX_EMPTY_PAGES);
       fetchMore();
     },
     again: useStable(() => void query.refetch()),
@@ -109,7 +112,7 @@ export function useLog(filters: Filters, isLive: boolean, isHeld: () => boolean)
   };
 }
 
-/** What was remembered from an earlier visit is made true when one comes back to it, or goes on after a pause. */
+/** Updates the cached log when the user returns to it, and when a paused log follows again. */
 function useRenewed(isFollowing: boolean, renew: (hold: () => boolean) => Promise<void>): void {
   useEffect(() => {
     if (isFollowing) void renew(() => false).catch(() => undefined);

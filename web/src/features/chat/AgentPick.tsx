@@ -1,4 +1,4 @@
-// With whom one talks: an agent, found by a part of its name, or a model alone.
+// The combo box for the agent of a conversation, or for a model without an agent.
 import { useQuery } from '@tanstack/react-query';
 import { Bot, ChevronDown } from 'lucide-react';
 import { useDeferredValue, useState } from 'react';
@@ -7,13 +7,13 @@ import { Button, ComboBox, Input, ListBox, ListBoxItem, Popover, Text } from 're
 import type { Schemas } from '@/api/client';
 import field from '@/components/Field.module.css';
 import { usePageStaysOpen } from '@/components/usePageStaysOpen';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
-import css from './NewTalk.module.css';
+import css from './NewChat.module.css';
 import { activeAgentsQuery } from './queries';
 
-const WORDS = words(
-  { agent: 'Agent', none: 'No agent', noneText: 'The default model, without tools.', empty: 'No agent has such a name.' },
+const TEXTS = texts(
+  { agent: 'Agent', none: 'No agent', noneText: 'The default model, without tools.', empty: 'No agent with this name.' },
   { agent: '智能体', none: '不使用智能体', noneText: '直接使用默认模型，不带工具。', empty: '没有这个名称的智能体。' },
 );
 
@@ -29,20 +29,21 @@ interface Props {
 }
 
 export function AgentPick({ agent, onChoose }: Props) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const onOpenChange = usePageStaysOpen();
   const [typed, setTyped] = useState<string>();
   const q = typed ?? '';
   const { data = [] } = useQuery(activeAgentsQuery(useDeferredValue(q)));
-  // Filtered here too: until the server answers, the list is that of the previous text, and Enter must not choose from it.
+  // Also filtered here: until the server responds, the list belongs to the previous text, and Enter must not
+  // choose from it.
   const options = [
     ...(q === '' ? [{ id: NONE, name: t.none, description: t.noneText }] : []),
     ...data.filter((one) => matches(one, q)).map(({ id, name, description }) => ({ id, name, description })),
   ];
-  const shown = agent?.name ?? t.none;
+  const agentName = agent?.name ?? t.none;
   return (
     <ComboBox
-      aria-label={t.agent} items={options} inputValue={typed ?? shown} allowsEmptyCollection menuTrigger="focus" onOpenChange={onOpenChange}
+      aria-label={t.agent} items={options} inputValue={typed ?? agentName} allowsEmptyCollection menuTrigger="focus" onOpenChange={onOpenChange}
       onInputChange={setTyped} onFocus={() => setTyped('')} onBlur={() => setTyped(undefined)} value={agent?.id ?? NONE}
       onChange={(key) => {
         if (key === null) return;
@@ -52,7 +53,7 @@ export function AgentPick({ agent, onChoose }: Props) {
       className={css.pick ?? ''}
     >
       <Bot size={15} aria-hidden className={css.pickIcon} />
-      <Input className={css.pickInput ?? ''} placeholder={shown} />
+      <Input className={css.pickInput ?? ''} placeholder={agentName} />
       <Button className={css.pickOpen ?? ''}><ChevronDown size={15} aria-hidden /></Button>
       <Popover className={field.popover ?? ''}>
         <ListBox className={`${field.list} ${css.agents}`} renderEmptyState={() => <p className={css.empty}>{t.empty}</p>}>

@@ -1,4 +1,4 @@
-// One call of a tool: how it stands in a line, and all that is known of it when it is opened.
+// One tool call: a line with its status, and its details when expanded.
 import { useQuery } from '@tanstack/react-query';
 import { ChevronRight, CircleCheck, CirclePause, CircleX, LoaderCircle } from 'lucide-react';
 import { memo, type ReactNode, useCallback, useRef } from 'react';
@@ -8,23 +8,23 @@ import { api, ask } from '@/api/client';
 import { isEnded } from '@/api/task';
 import { useFormat } from '@/i18n/format';
 import { useKinds } from '@/i18n/kinds';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
-import { ApprovalInTalk } from './ApprovalInTalk';
+import { ChatApproval } from './ChatApproval';
 import css from './CallCard.module.css';
 import { CallDetails } from './CallDetails';
 import { PendingCall } from './PendingCall';
 import { summaryOf } from './summary';
 import type { Call, Result } from './wire';
 
-const WORDS = words(
-  { running: 'Running', waits: 'Waits', async: 'In the background', approval: 'Waits for approval', later: 'Waits for its answer', done: 'Done', failed: 'Failed', cached: 'cached' },
+const TEXTS = texts(
+  { running: 'Running', waits: 'Waiting', async: 'In the background', approval: 'Waiting for approval', later: 'Waiting for its result', done: 'Done', failed: 'Failed', cached: 'cached' },
   { running: '运行中', waits: '等待中', async: '后台运行', approval: '等待审批', later: '等待返回', done: '完成', failed: '失败', cached: '缓存' },
 );
 
 const PAUSE = 1000;
 
-/** The task behind a call that is not done, asked after as long as it goes on. */
+/** Polls the task of a pending call until it has ended. */
 function useTask({ status, taskId }: Call) {
   return useQuery({
     queryKey: ['tasks', 'one', taskId],
@@ -38,7 +38,7 @@ function useTask({ status, taskId }: Call) {
 export const CallCard = memo(function CallCard({ call }: { call: Call }) {
   const task = useTask(call).data;
   const isPending = call.status === 'pending';
-  // Told to the agent with the next message, and to be seen before.
+  // The agent receives the result with the next message; the user sees it before that.
   const result = call.result ?? (isPending ? task?.result ?? undefined : undefined);
   const line = useRef<HTMLButtonElement>(null);
   const toLine = useCallback(() => line.current?.focus({ preventScroll: true }), []);
@@ -51,7 +51,7 @@ export const CallCard = memo(function CallCard({ call }: { call: Call }) {
         <Outcome call={call} result={result} />
         <ChevronRight size={15} aria-hidden className={css.arrow} />
       </Button>
-      {isPending && result === undefined && call.reason === 'approval' && call.taskId !== undefined && <ApprovalInTalk id={call.taskId} onLeft={toLine} />}
+      {isPending && result === undefined && call.reason === 'approval' && call.taskId !== undefined && <ChatApproval id={call.taskId} onFocusLost={toLine} />}
       {isPending && result === undefined && call.reason !== 'approval' && <PendingCall call={call} task={task} />}
       <DisclosurePanel className={css.panel ?? ''}><CallDetails call={call} result={result} /></DisclosurePanel>
     </Disclosure>
@@ -59,7 +59,7 @@ export const CallCard = memo(function CallCard({ call }: { call: Call }) {
 });
 
 function Mark({ call: { status, reason }, result }: { call: Call; result: Result | undefined }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   if (result !== undefined) {
     return result.success
       ? <CircleCheck size={16} role="img" aria-label={t.done} className={css.good} />
@@ -70,7 +70,7 @@ function Mark({ call: { status, reason }, result }: { call: Call; result: Result
 }
 
 function Outcome({ call: { status, reason }, result }: { call: Call; result: Result | undefined }): ReactNode {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const kinds = useKinds();
   const format = useFormat();
   if (result === undefined) return status === 'pending' && reason !== undefined ? <span className={css.outcome}>{t[reason]}</span> : null;

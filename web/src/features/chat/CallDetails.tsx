@@ -1,4 +1,4 @@
-// What a call was made with and what came of it, as a tree and as it is, and where it stands in the log.
+// The details of a call: arguments and result, as tree and raw, and a link to the call log.
 import { Link } from '@tanstack/react-router';
 import { ArrowUpRight } from 'lucide-react';
 import { useState } from 'react';
@@ -9,16 +9,16 @@ import { ErrorNote } from '@/components/Note';
 import { Segmented } from '@/components/Segmented';
 import { Value } from '@/components/Value';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './CallCard.module.css';
-import { isOnRecord } from './record';
+import { isLogged } from './record';
 import type { Call, Result } from './wire';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     args: 'Arguments', result: 'Result', shown: 'Shown as', tree: 'Tree', raw: 'Raw', details: 'Details of the error', took: (time: string) => `took ${time}`,
-    attempts: (count: number) => (count === 1 ? '1 attempt' : `${count} attempts`), cached: 'from the cache', record: 'Open in Calls', task: 'Open its task',
+    attempts: (count: number) => (count === 1 ? '1 attempt' : `${count} attempts`), cached: 'from cache', record: 'Open in Calls', task: 'Open task',
   },
   {
     args: '参数', result: '结果', shown: '显示方式', tree: '树形', raw: '原文', details: '错误详情', took: (time: string) => `耗时 ${time}`,
@@ -36,11 +36,11 @@ interface Props {
 }
 
 export function CallDetails({ call, result }: Props) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return (
     <div className={css.details}>
       {'arguments' in call && <section><h2>{t.args}</h2><Value value={call.arguments} label={t.args} /></section>}
-      {result?.success === true && <Answer data={result.data} />}
+      {result?.success === true && <ResultView data={result.data} />}
       {result?.success === false && (
         <section>
           <h2>{t.result}</h2>
@@ -53,15 +53,15 @@ export function CallDetails({ call, result }: Props) {
         {result !== undefined && <Facts result={result} />}
         <span className={css.links}>
           {call.taskId !== undefined && <Link to="/tasks" search={{ view: undefined, tool: undefined, task: call.taskId }}>{t.task}<ArrowUpRight size={13} aria-hidden /></Link>}
-          {result !== undefined && isOnRecord(call, result) && <Link to="/calls" search={{ ...NO_FILTERS, call: call.callId }}>{t.record}<ArrowUpRight size={13} aria-hidden /></Link>}
+          {result !== undefined && isLogged(call, result) && <Link to="/calls" search={{ ...NO_FILTERS, call: call.callId }}>{t.record}<ArrowUpRight size={13} aria-hidden /></Link>}
         </span>
       </footer>
     </div>
   );
 }
 
-function Answer({ data }: { data: unknown }) {
-  const t = useWords(WORDS);
+function ResultView({ data }: { data: unknown }) {
+  const t = useTexts(TEXTS);
   const [view, setView] = useState<'tree' | 'raw'>('tree');
   const isTree = typeof data === 'object' && data !== null;
   return (
@@ -76,7 +76,7 @@ function Answer({ data }: { data: unknown }) {
 }
 
 function Facts({ result }: { result: Result }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   return (
     <>

@@ -1,18 +1,18 @@
-// The chat: conversations at the side, one of them in the middle.
+// The chat: the list of conversations at the side, and the open conversation.
 import { Outlet } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 
 import { Dialog } from '@/components/Dialog';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './ChatPage.module.css';
 import { ConversationList } from './ConversationList';
 import { Drawer } from './drawer';
 
-const WORDS = words({ conversations: 'Conversations' }, { conversations: '对话列表' });
+const TEXTS = texts({ conversations: 'Conversations' }, { conversations: '对话列表' });
 
 export function ChatPage() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [isOpen, setIsOpen] = useState(false);
   const drawer = useMemo(() => ({ open: () => setIsOpen(true) }), []);
   return (

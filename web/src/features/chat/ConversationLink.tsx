@@ -1,23 +1,23 @@
-// One conversation in the list: its title, with whom, how it stands, and what can be done with it.
+// One conversation in the list: title, agent, status and actions.
 import { Link } from '@tanstack/react-router';
 import { CirclePause, Ellipsis, LoaderCircle } from 'lucide-react';
 
 import { IconButton } from '@/components/Button';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './ConversationList.module.css';
 import { ConversationMenu } from './ConversationMenu';
 import type { ConversationRow } from './wire';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    running: 'Answering', waiting: 'Waits for a person or a task', more: (title: string) => `More for ${title}`, untitled: 'New conversation',
+    running: 'Answering', waiting: 'Waiting for an approval or a task', more: (title: string) => `More for ${title}`, untitled: 'New conversation',
   },
   { running: '正在回答', waiting: '等待审批或任务', more: (title: string) => `“${title}”的更多操作`, untitled: '新对话' },
 );
 
 export function ConversationLink({ row, onChosen }: { row: ConversationRow; onChosen: (() => void) | undefined }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const title = row.title === '' ? t.untitled : row.title;
   return (
     <li className={css.item}>

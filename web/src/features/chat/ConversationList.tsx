@@ -1,4 +1,4 @@
-// One's conversations, the last changed first: to be found, opened and begun.
+// The user's conversations, the most recently changed first, with search and a button for a new one.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { SquarePen } from 'lucide-react';
@@ -6,20 +6,20 @@ import { useEffect, useRef, useState } from 'react';
 
 import { useMay } from '@/api/me';
 import { SearchField } from '@/components/Field';
-import { Loading, LoadFailed } from '@/components/Page';
+import { LoadFailed, Loading } from '@/components/Page';
+import { useDebounced } from '@/components/useDebounced';
 import { useNow } from '@/components/useNow';
-import { useSettled } from '@/components/useSettled';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './ConversationList.module.css';
 import { ConversationLink } from './ConversationLink';
 import { byDay } from './days';
 import { conversationsQuery } from './queries';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     fresh: 'New chat', search: 'Search conversations', list: 'Conversations', today: 'Today', yesterday: 'Yesterday', week: 'Last 7 days', month: 'Last 30 days', older: 'Older',
-    none: 'No conversations yet.', notFound: 'No conversation is called that.',
+    none: 'No conversations yet.', notFound: 'No conversation with this title.',
   },
   {
     fresh: '新对话', search: '搜索对话', list: '对话', today: '今天', yesterday: '昨天', week: '最近 7 天', month: '最近 30 天', older: '更早',
@@ -30,10 +30,10 @@ const WORDS = words(
 const MINUTE = 60_000;
 
 export function ConversationList({ onChosen }: { onChosen?: () => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const mayCall = useMay('caller');
   const [typed, setTyped] = useState('');
-  const q = useSettled(typed.trim());
+  const q = useDebounced(typed.trim());
   const query = useInfiniteQuery(conversationsQuery(q));
   const rows = query.data?.pages.flatMap(({ items }) => items) ?? [];
   const groups = byDay([...new Map(rows.map((row) => [row.id, row])).values()], useNow(MINUTE));
@@ -63,20 +63,20 @@ export function ConversationList({ onChosen }: { onChosen?: () => void }) {
   );
 }
 
-/** The next page comes when one gets near to its place. */
+/** Loads the next page when it is scrolled near the view. */
 function More({ isBusy, onSeen }: { isBusy: boolean; onSeen: () => void }) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const latest = useRef(onSeen);
   useEffect(() => {
     latest.current = onSeen;
   });
   useEffect(() => {
-    if (isBusy || place.current === null) return undefined;
+    if (isBusy || container.current === null) return undefined;
     const watch = new IntersectionObserver((seen) => {
       if (seen.some(({ isIntersecting }) => isIntersecting)) latest.current();
     }, { rootMargin: '300px' });
-    watch.observe(place.current);
+    watch.observe(container.current);
     return () => watch.disconnect();
   }, [isBusy]);
-  return <div ref={place}><Loading /></div>;
+  return <div ref={container}><Loading /></div>;
 }

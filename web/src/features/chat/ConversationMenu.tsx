@@ -1,24 +1,24 @@
-// What is done with a conversation as a whole: another name, a file, its end.
+// Actions for a conversation: rename, export, delete.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { FileJson, FileText, Pencil, Trash2 } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 
-import { wordsOf } from '@/api/client';
+import { errorText } from '@/api/client';
 import { Confirm, Dialog } from '@/components/Dialog';
 import { Menu } from '@/components/Menu';
 import { ErrorNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
-import { talkKey } from './queries';
+import { conversationKey } from './queries';
 import { RenameDialog } from './RenameDialog';
 import { exported, type Format, remove } from './requests';
 import { fileName, saveFile } from './saveFile';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     label: 'Conversation', rename: 'Rename', markdown: 'Export as Markdown', json: 'Export as JSON', remove: 'Delete', untitled: 'this conversation',
-    title: (name: string) => `Delete ${name}?`, text: 'What was said is gone for good. Calls that were made stay in the log.', verb: 'Delete conversation',
+    title: (name: string) => `Delete ${name}?`, text: 'Its messages are deleted permanently. Its calls stay in the call log.', verb: 'Delete conversation',
     notExported: 'Not exported',
   },
   {
@@ -31,18 +31,18 @@ const WORDS = words(
 const ENDINGS: Record<Format, string> = { json: 'json', markdown: 'md' };
 
 export function ConversationMenu({ row: { id, title }, trigger }: { row: { id: string; title: string }; trigger: ReactNode }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const navigate = useNavigate();
   const queries = useQueryClient();
   const open = useParams({ strict: false }).id;
-  const [asked, setAsked] = useState<'rename' | 'remove'>();
+  const [openDialog, setOpenDialog] = useState<'rename' | 'remove'>();
   const save = useMutation({
     mutationFn: (format: Format) => exported(id, format),
     onSuccess: (blob, format) => saveFile(blob, fileName(title, ENDINGS[format])),
   });
   const end = async () => {
     await remove(id);
-    queries.removeQueries({ queryKey: talkKey(id) });
+    queries.removeQueries({ queryKey: conversationKey(id) });
     if (open === id) await navigate({ to: '/chat', search: { agent: undefined } });
     void queries.invalidateQueries({ queryKey: ['conversations'] });
   };
@@ -52,15 +52,15 @@ export function ConversationMenu({ row: { id, title }, trigger }: { row: { id: s
       <Menu
         label={t.label} trigger={trigger}
         actions={[
-          { id: 'rename', label: t.rename, icon: <Pencil size={15} aria-hidden />, onAction: () => setAsked('rename') },
+          { id: 'rename', label: t.rename, icon: <Pencil size={15} aria-hidden />, onAction: () => setOpenDialog('rename') },
           { id: 'markdown', label: t.markdown, icon: <FileText size={15} aria-hidden />, onAction: () => save.mutate('markdown') },
           { id: 'json', label: t.json, icon: <FileJson size={15} aria-hidden />, onAction: () => save.mutate('json') },
-          { id: 'remove', label: t.remove, icon: <Trash2 size={15} aria-hidden />, isDangerous: true, onAction: () => setAsked('remove') },
+          { id: 'remove', label: t.remove, icon: <Trash2 size={15} aria-hidden />, isDangerous: true, onAction: () => setOpenDialog('remove') },
         ]}
       />
-      <RenameDialog id={id} title={title} isOpen={asked === 'rename'} onClose={() => setAsked(undefined)} />
-      <Confirm title={t.title(name)} verb={t.verb} isOpen={asked === 'remove'} onClose={() => setAsked(undefined)} onConfirm={end}>{t.text}</Confirm>
-      <Dialog title={t.notExported} isOpen={save.error !== null} onClose={() => save.reset()}><ErrorNote>{wordsOf(save.error)}</ErrorNote></Dialog>
+      <RenameDialog id={id} title={title} isOpen={openDialog === 'rename'} onClose={() => setOpenDialog(undefined)} />
+      <Confirm title={t.title(name)} verb={t.verb} isOpen={openDialog === 'remove'} onClose={() => setOpenDialog(undefined)} onConfirm={end}>{t.text}</Confirm>
+      <Dialog title={t.notExported} isOpen={save.error !== null} onClose={() => save.reset()}><ErrorNote>{errorText(save.error)}</ErrorNote></Dialog>
     </>
   );
 }

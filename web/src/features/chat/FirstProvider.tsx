@@ -1,23 +1,23 @@
-// No model anywhere: the ways to have one, and a talk that works without.
+// The empty state without a model: how to connect one, and a sample that works without.
 import { Link, useSearch } from '@tanstack/react-router';
 import { MessagesSquare, PlayCircle } from 'lucide-react';
 
-import { wordsOf } from '@/api/client';
+import { errorText } from '@/api/client';
 import { useMay } from '@/api/me';
 import { useSample } from '@/api/sample';
 import { Button } from '@/components/Button';
 import { CodeBlock } from '@/components/Code';
 import { ErrorNote, Hint } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
-import css from './NewTalk.module.css';
+import css from './NewChat.module.css';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'First, a model', text: 'An agent thinks with a model. Say where one is, and talk to it here.',
-    environment: 'From the environment', environmentText: 'Start Haft with a key, or run Ollama on this machine: it is found by itself.', variables: 'Variables',
-    settings: 'In the settings', settingsText: 'OpenAI and all that speak like it, Anthropic, Gemini, Ollama. Keys are kept encrypted.', add: 'Add a provider',
-    sample: 'Only look', sampleText: 'A sample agent that follows a script. It is no model, but it calls the calculator for real, without any network.', trySample: 'Try the sample',
+    title: 'Add a model', text: 'Connect a model to start chatting.',
+    environment: 'From the environment', environmentText: 'Start Haft with an API key, or run Ollama on this machine: Haft finds it automatically.', variables: 'Variables',
+    settings: 'In the settings', settingsText: 'OpenAI and compatible servers, Anthropic, Gemini, Ollama. Keys are stored encrypted.', add: 'Add a provider',
+    sample: 'Without a model', sampleText: 'A sample agent that follows a script. It is not a model, but it really calls the calculator, without network access.', trySample: 'Try the sample',
     ask: 'Admins of this space add providers.',
   },
   {
@@ -32,7 +32,7 @@ const WORDS = words(
 const VARIABLES = 'OPENAI_API_KEY=…\nANTHROPIC_API_KEY=…\nGEMINI_API_KEY=…\nDEEPSEEK_API_KEY=…\nZHIPU_API_KEY=…\nOLLAMA_HOST=…';
 
 export function FirstProvider() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { agent } = useSearch({ from: '/inside/chat/' });
   const mayAdd = useMay('admin');
   const sample = useSample();
@@ -41,9 +41,9 @@ export function FirstProvider() {
       <span className={css.icon} aria-hidden><MessagesSquare /></span>
       <h2 className={css.title}>{t.title}</h2>
       <p className={css.about}>{t.text}</p>
-      {sample.error !== null && <ErrorNote>{wordsOf(sample.error)}</ErrorNote>}
+      {sample.error !== null && <ErrorNote>{errorText(sample.error)}</ErrorNote>}
       {!mayAdd && <Hint>{t.ask}</Hint>}
-      <div className={css.ways}>
+      <div className={css.options}>
         <section className={css.way}>
           <h3>{t.environment}</h3>
           <p className="quiet small">{t.environmentText}</p>

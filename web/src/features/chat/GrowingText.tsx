@@ -1,9 +1,9 @@
-// A place to write that is as high as what is written. Where there are keys, Enter is done, Shift and Enter a new line.
+// A text area as high as its text. With a keyboard, Enter submits and Shift+Enter starts a new line.
 import { type ClipboardEvent, type KeyboardEvent, type Ref, useImperativeHandle, useLayoutEffect, useRef } from 'react';
 
 import css from './Composer.module.css';
-import { meaningOf } from './enter';
-import { HAS_KEYS } from './hasKeys';
+import { keyAction } from './enter';
+import { HAS_KEYBOARD } from './hasKeyboard';
 
 export interface GrowingTextProps {
   label: string;
@@ -14,7 +14,7 @@ export interface GrowingTextProps {
   onPaste?: (event: ClipboardEvent) => void;
   placeholder?: string;
   autoFocus?: boolean;
-  /** The id of what is said about it. */
+  /** The id of its description. */
   describedBy?: string | undefined;
   ref?: Ref<HTMLTextAreaElement>;
 }
@@ -23,27 +23,27 @@ export function GrowingText({ label, value, onChange, onEnter, onEscape, onPaste
   const field = useRef<HTMLTextAreaElement>(null);
   useImperativeHandle<HTMLTextAreaElement | null, HTMLTextAreaElement | null>(ref, () => field.current, []);
   useLayoutEffect(() => {
-    const place = field.current;
-    if (place === null) return;
-    place.style.height = 'auto';
-    place.style.height = `${place.scrollHeight}px`;
+    const element = field.current;
+    if (element === null) return;
+    element.style.height = 'auto';
+    element.style.height = `${element.scrollHeight}px`;
   }, [value]);
   useLayoutEffect(() => {
-    const place = field.current;
-    if (!autoFocus || place === null) return;
-    place.focus();
-    place.setSelectionRange(place.value.length, place.value.length);
+    const element = field.current;
+    if (!autoFocus || element === null) return;
+    element.focus();
+    element.setSelectionRange(element.value.length, element.value.length);
   }, [autoFocus]);
   const press = (event: KeyboardEvent) => {
-    const meant = meaningOf(event.nativeEvent, HAS_KEYS);
-    const act = meant === 'send' ? onEnter : meant === 'leave' ? onEscape : undefined;
+    const action = keyAction(event.nativeEvent, HAS_KEYBOARD);
+    const act = action === 'send' ? onEnter : action === 'leave' ? onEscape : undefined;
     if (act === undefined) return;
     event.preventDefault();
     act();
   };
   return (
     <textarea
-      ref={field} aria-label={label} aria-describedby={describedBy} enterKeyHint={HAS_KEYS ? 'send' : 'enter'} rows={1} value={value} placeholder={placeholder} className={css.text}
+      ref={field} aria-label={label} aria-describedby={describedBy} enterKeyHint={HAS_KEYBOARD ? 'send' : 'enter'} rows={1} value={value} placeholder={placeholder} className={css.text}
       onChange={(event) => onChange(event.target.value)} onKeyDown={press} onPaste={onPaste}
     />
   );

@@ -1,14 +1,14 @@
-// The line above a talk: what it is called, with whom it is, and what can be done with it.
+// The head of a conversation: title, agent and actions.
 import { PanelLeft } from 'lucide-react';
 import { type ReactNode, use } from 'react';
 
 import { IconButton } from '@/components/Button';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './ChatPage.module.css';
 import { Drawer } from './drawer';
 
-const WORDS = words({ conversations: 'Conversations' }, { conversations: '对话列表' });
+const TEXTS = texts({ conversations: 'Conversations' }, { conversations: '对话列表' });
 
 export interface HeadProps {
   title: string;
@@ -17,7 +17,7 @@ export interface HeadProps {
 }
 
 export function Head({ title, about, actions }: HeadProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const drawer = use(Drawer);
   return (
     <header className={css.head}>

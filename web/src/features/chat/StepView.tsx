@@ -1,17 +1,17 @@
-// One answer of the model: what it thought, what it said, and the tools it called.
+// One response of the model: reasoning, text and tool calls.
 import { memo } from 'react';
 
 import { Fold } from '@/components/Fold';
 import { Markdown } from '@/components/markdown/Markdown';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { CallCard } from './CallCard';
-import css from './Talk.module.css';
+import css from './ConversationView.module.css';
 import type { Call, Step } from './wire';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    thought: 'Thought about it', thinking: 'Thinking…', calls: 'Tool calls', together: (count: number) => `${count} calls at once`,
+    thought: 'Reasoning', thinking: 'Thinking…', calls: 'Tool calls', together: (count: number) => `${count} parallel calls`,
     done: (done: number, all: number) => `${done} of ${all} done`,
   },
   {
@@ -20,10 +20,10 @@ const WORDS = words(
   },
 );
 
-export const StepView = memo(function StepView({ step, isUnderWay }: { step: Step; isUnderWay: boolean }) {
-  const t = useWords(WORDS);
+export const StepView = memo(function StepView({ step, isTurnRunning }: { step: Step; isTurnRunning: boolean }) {
+  const t = useTexts(TEXTS);
   const { text, reasoning, calls } = step;
-  const isThinking = isUnderWay && text === '' && calls.length === 0;
+  const isThinking = isTurnRunning && text === '' && calls.length === 0;
   return (
     <div className={css.step}>
       {reasoning !== undefined && reasoning !== '' && (
@@ -36,7 +36,7 @@ export const StepView = memo(function StepView({ step, isUnderWay }: { step: Ste
 });
 
 function Calls({ calls }: { calls: readonly Call[] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const done = calls.filter(({ status }) => status === 'done').length;
   return (
     <div role="group" className={css.calls} aria-label={t.calls}>

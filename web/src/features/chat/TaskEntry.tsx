@@ -1,22 +1,22 @@
-// What came in later: the result of a call that went on in the background, before what the agent says of it.
+// The result of a background call that ended after its turn, shown before the agent's response to it.
 import { ChevronRight, CircleX, PackageCheck } from 'lucide-react';
 import { Button, Disclosure, DisclosurePanel } from 'react-aria-components';
 
 import { useFormat } from '@/i18n/format';
 import { useKinds } from '@/i18n/kinds';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './CallCard.module.css';
 import { CallDetails } from './CallDetails';
 import type { TaskInput } from './wire';
 
-const WORDS = words(
-  { came: 'The result is in', failed: 'It failed' },
+const TEXTS = texts(
+  { came: 'Result received', failed: 'It failed' },
   { came: '结果已返回', failed: '执行失败' },
 );
 
 export function TaskEntry({ task: { name, callId, taskId, result } }: { task: TaskInput }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const kinds = useKinds();
   const format = useFormat();
   return (

@@ -1,19 +1,19 @@
-// How a turn ended, where it did not end with an answer, and what can be done about it.
+// The reason why a turn ended without a response, with the available actions.
 import { CircleStop, RotateCw, StepForward } from 'lucide-react';
 import { use } from 'react';
 
 import { Button } from '@/components/Button';
 import { ErrorNote } from '@/components/Note';
 import { useKinds } from '@/i18n/kinds';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
-import { ActsContext } from './acts';
-import css from './Talk.module.css';
+import { TurnActionsContext } from './turnActions';
+import css from './ConversationView.module.css';
 import type { Turn } from './wire';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    again: 'Try again', goOn: 'Continue', cancelled: 'Stopped.', max_steps: 'It reached the most steps this agent may take.', tool_stop: 'A tool ended the turn.', tool_calls: 'The program that asked has calls to make.',
+    again: 'Try again', goOn: 'Continue', cancelled: 'Stopped.', max_steps: 'The agent reached its maximum number of steps.', tool_stop: 'A tool ended the turn.', tool_calls: 'The client has to execute tool calls.',
     error: 'Something went wrong.',
   },
   {
@@ -23,16 +23,16 @@ const WORDS = words(
 );
 
 export function TurnEnd({ turn: { finishReason, error }, isLast }: { turn: Turn; isLast: boolean }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const kinds: Readonly<Record<string, string>> = useKinds();
-  const acts = use(ActsContext);
-  const mayGoOn = isLast && acts.mayAct;
+  const acts = use(TurnActionsContext);
+  const mayContinue = isLast && acts.mayAct;
   if (error !== undefined || finishReason === 'error') {
     return (
       <ErrorNote>
         <div className={css.failure}>
           <span>{error !== undefined && <strong>{kinds[error.kind] ?? error.kind}: </strong>}{error?.message ?? t.error}</span>
-          {mayGoOn && <Button small icon={<RotateCw aria-hidden />} isPending={acts.isGoing} onPress={acts.goOn}>{t.again}</Button>}
+          {mayContinue && <Button small icon={<RotateCw aria-hidden />} isPending={acts.isContinuing} onPress={acts.continueTurn}>{t.again}</Button>}
         </div>
       </ErrorNote>
     );
@@ -41,7 +41,7 @@ export function TurnEnd({ turn: { finishReason, error }, isLast }: { turn: Turn;
   return (
     <p className={css.ended}>
       <CircleStop size={15} aria-hidden />{t[finishReason]}
-      {mayGoOn && finishReason !== 'tool_stop' && <Button small look="quiet" icon={<StepForward aria-hidden />} isPending={acts.isGoing} onPress={acts.goOn}>{t.goOn}</Button>}
+      {mayContinue && finishReason !== 'tool_stop' && <Button small look="quiet" icon={<StepForward aria-hidden />} isPending={acts.isContinuing} onPress={acts.continueTurn}>{t.goOn}</Button>}
     </p>
   );
 }

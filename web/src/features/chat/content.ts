@@ -1,17 +1,17 @@
-// What somebody said: its text, its pictures, and both together as they are sent.
-import type { Content, Input, Message, SaidInput, Turn } from './wire';
+// The content of a user message: text and pictures, and its conversion from and to the API.
+import type { Content, Input, Message, MessageInput, Turn } from './wire';
 
-export interface Said {
+export interface MessageDraft {
   text: string;
-  /** Addresses of pictures: `data:` for those that were added here. */
+  /** Addresses of pictures; those added here are `data:` URLs. */
   images: readonly string[];
 }
 
-export const NOTHING_SAID: Said = { text: '', images: [] };
+export const EMPTY_DRAFT: MessageDraft = { text: '', images: [] };
 
-export const isEmpty = ({ text, images }: Said): boolean => text.trim() === '' && images.length === 0;
+export const isEmpty = ({ text, images }: MessageDraft): boolean => text.trim() === '' && images.length === 0;
 
-export function saidOf(content: Content): Said {
+export function messageDraftOf(content: Content): MessageDraft {
   if (typeof content === 'string') return { text: content, images: [] };
   return {
     text: content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n\n'),
@@ -19,26 +19,29 @@ export function saidOf(content: Content): Said {
   };
 }
 
-export function contentOf({ text, images }: Said): Content {
+export function contentOf({ text, images }: MessageDraft): Content {
   const trimmed = text.trim();
   if (images.length === 0) return trimmed;
   const pictures = images.map((url) => ({ type: 'image_url' as const, image_url: { url } }));
   return trimmed === '' ? pictures : [{ type: 'text', text: trimmed }, ...pictures];
 }
 
-const isSaid = (input: Input): input is SaidInput => input.role !== 'task';
+const isMessageInput = (input: Input): input is MessageInput => input.role !== 'task';
 
-/** What a turn began with, to be said again; nothing where it began by itself. */
+/** The user messages of a turn, for sending them again. Empty if the agent started the turn itself. */
 export function messagesOf(input: readonly Input[]): Message[] {
-  return input.filter(isSaid).filter(({ role }) => role === 'user').map(({ content }) => ({ role: 'user', content }));
+  return input.filter(isMessageInput).filter(({ role }) => role === 'user').map(({ content }) => ({ role: 'user', content }));
 }
 
-/** What the last answer answers: what its turn began with, or that of the turn that it goes on with. */
+/**
+ * The input of the last response: that of its turn, or of the turn that it continues. Returns `undefined` if
+ * there is none.
+ */
 export function againOf(turns: readonly Turn[]): { turn: number; messages: Message[] } | undefined {
   const last = turns.findLast(({ input }) => input.length > 0);
   const messages = messagesOf(last?.input ?? []);
   return last === undefined || messages.length === 0 ? undefined : { turn: last.turn, messages };
 }
 
-/** A picture that the page may show: the policy lets in no other. */
+/** Returns true if the page may show the picture: the content security policy allows only `data:` URLs. */
 export const isShowable = (url: string): boolean => url.startsWith('data:image/');

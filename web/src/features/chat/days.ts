@@ -1,4 +1,4 @@
-// Conversations by when they were last changed: today, yesterday, this week, and further back.
+// Groups conversations by the time of their last change: today, yesterday, this week, earlier.
 import type { ConversationRow } from './wire';
 
 export type Span = 'today' | 'yesterday' | 'week' | 'month' | 'older';
@@ -10,7 +10,7 @@ export interface Group {
 
 const DAY = 86_400_000;
 
-/** In the order that they come in. */
+/** Groups in the order of the rows. */
 export function byDay(rows: readonly ConversationRow[], now: number): Group[] {
   const midnight = new Date(now).setHours(0, 0, 0, 0);
   const groups: Group[] = [];

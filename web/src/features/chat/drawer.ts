@@ -1,4 +1,4 @@
-// On a phone the list of conversations is a drawer, which the head of each page opens.
+// On a phone the list of conversations is a drawer, opened from the head of each page.
 import { createContext } from 'react';
 
 export const Drawer = createContext<{ open: () => void }>({ open: () => undefined });

@@ -1,21 +1,21 @@
-// What a key means where one writes a message.
+// The meaning of a key in the message field.
 interface Pressed {
   key: string;
   shiftKey: boolean;
   ctrlKey: boolean;
   metaKey: boolean;
   isComposing: boolean;
-  /** The only sign that Safari gives of the Enter that ends putting characters together. */
+  /** In Safari the only sign that Enter ended an IME composition. */
   keyCode: number;
 }
 
 const COMPOSING = 229;
 
-/** `hasKeys`: Enter sends where there is a keyboard. On glass it begins a new line, and the button sends. */
-export function meaningOf({ key, shiftKey, ctrlKey, metaKey, isComposing, keyCode }: Pressed, hasKeys: boolean): 'send' | 'leave' | undefined {
-  // While characters are put together, keys belong to that.
+/** With a keyboard (`hasKeyboard`) Enter sends. On a touch screen it starts a new line, and the button sends. */
+export function keyAction({ key, shiftKey, ctrlKey, metaKey, isComposing, keyCode }: Pressed, hasKeyboard: boolean): 'send' | 'leave' | undefined {
+  // During an IME composition keys belong to the input method.
   if (isComposing || keyCode === COMPOSING) return undefined;
   if (key === 'Escape') return 'leave';
   if (key !== 'Enter' || shiftKey) return undefined;
-  return hasKeys || ctrlKey || metaKey ? 'send' : undefined;
+  return hasKeyboard || ctrlKey || metaKey ? 'send' : undefined;
 }

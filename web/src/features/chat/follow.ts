@@ -1,4 +1,4 @@
-// Hears a conversation until one leaves: comes back by itself, from the last event that was seen.
+// Follows the events of a conversation, and reconnects after the last event received.
 import { readEvents, Refused } from '@/api/sse';
 
 import { isChatEvent } from './conversation';
@@ -6,61 +6,63 @@ import { eventsOf } from './requests';
 import type { ChatEvent } from './wire';
 
 const FIRST_PAUSE = 500;
-const LONGEST_PAUSE = 10_000;
-/** Enough to tell what was told twice around a lost connection. */
+const MAX_PAUSE = 10_000;
+/** Number of event ids to remember, enough to drop events repeated after a reconnect. */
 const REMEMBERED = 512;
 
-export interface Hearing {
-  /** Where what was read ends. */
+export interface FollowOptions {
+  /** The id of the last event in the loaded conversation. */
   after: string | undefined;
   onEvents: (events: readonly ChatEvent[]) => void;
-  onState: (isHeard: boolean) => void;
-  /** The server says that there is no such conversation: whether that is so. */
+  onState: (isConnected: boolean) => void;
+  /**
+   * Called when the server reports that the conversation does not exist; returns true if that is confirmed.
+   */
   isGone: () => Promise<boolean>;
 }
 
-/** Follows until the answer is called. */
-export function follow(id: string, { after, onEvents, onState, isGone }: Hearing): () => void {
-  const ending = new AbortController();
+/** Follows until the returned function is called. */
+export function follow(id: string, { after, onEvents, onState, isGone }: FollowOptions): () => void {
+  const controller = new AbortController();
   const frames = new Frames(onEvents);
   const seen = new Seen();
   let last: string | undefined;
   let pause = FIRST_PAUSE;
-  const hear = () => readEvents(eventsOf(id, last === undefined ? after : undefined), {
-    signal: ending.signal,
+  const readOnce = () => readEvents(eventsOf(id, last === undefined ? after : undefined), {
+    signal: controller.signal,
     last,
     onOpen: () => {
       pause = FIRST_PAUSE;
       onState(true);
     },
     onEvent: ({ id: eventId, event: type, data }) => {
-      // What is told again has the ids that it had.
+      // Replayed events have their original ids.
       if (type === 'turn.reset' || type === 'turn.start') seen.clear();
       if (eventId !== undefined && !seen.add(eventId)) return;
       last = eventId ?? last;
-      const told = readEvent(type, data);
-      if (told !== undefined) frames.add(told);
+      const chatEvent = readEvent(type, data);
+      if (chatEvent !== undefined) frames.add(chatEvent);
     },
   });
   void (async () => {
-    while (!ending.signal.aborted) {
-      const failed: unknown = await hear().then(() => undefined, (error: unknown) => error);
-      if (isOver(ending.signal)) return;
-      // A conversation that is gone does not come back.
+    while (!controller.signal.aborted) {
+      const failed: unknown = await readOnce().then(() => undefined, (error: unknown) => error);
+      if (isOver(controller.signal)) return;
+      // A deleted conversation is not requested again.
       if (failed instanceof Refused && failed.status === 404 && await isGone()) return;
-      if (isOver(ending.signal)) return;
+      if (isOver(controller.signal)) return;
       onState(false);
       await new Promise((done) => setTimeout(done, pause));
-      pause = Math.min(pause * 2, LONGEST_PAUSE);
+      pause = Math.min(pause * 2, MAX_PAUSE);
     }
   })();
   return () => {
-    ending.abort();
+    controller.abort();
     frames.stop();
   };
 }
 
-/** Asked anew: it changes while one waits. */
+/** A function, since the value may change during an `await`. */
 const isOver = (signal: AbortSignal): boolean => signal.aborted;
 
 function readEvent(type: string | undefined, data: string): ChatEvent | undefined {
@@ -76,7 +78,7 @@ class Seen {
     this.ids.clear();
   }
 
-  /** Whether it is new. */
+  /** Returns true if the id is new. */
   add(id: string): boolean {
     if (this.ids.has(id)) return false;
     this.ids.add(id);
@@ -88,16 +90,16 @@ class Seen {
   }
 }
 
-/** A page that nobody looks at draws no frames, and must not fall behind. */
+/** A hidden page has no animation frames, and must not fall behind. */
 const HIDDEN_PAUSE = 250;
 
-/** Gives on what came since the last picture was drawn. */
+/** Collects events and passes them on once per animation frame. */
 class Frames {
   private waiting: ChatEvent[] = [];
   private frame: number | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly give: (events: readonly ChatEvent[]) => void) {}
+  constructor(private readonly emit: (events: readonly ChatEvent[]) => void) {}
 
   add(event: ChatEvent): void {
     this.waiting.push(event);
@@ -116,6 +118,6 @@ class Frames {
   private readonly flush = (): void => {
     const events = this.waiting;
     this.stop();
-    if (events.length > 0) this.give(events);
+    if (events.length > 0) this.emit(events);
   };
 }

@@ -1,15 +1,15 @@
-// What the pages of the chat read and remember.
+// Queries of the chat.
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 
 import { api, ask } from '@/api/client';
 
 import { SENT } from './conversation';
-import { merged } from './merge';
+import { mergeConversation } from './merge';
 import { readConversation, readConversations } from './requests';
 import type { Conversation } from './wire';
 
 const PAGE = 50;
-/** Events tell of changes; this is for when they do not come. */
+/** Refetch interval, in case events do not arrive. */
 const PAUSE = 60_000;
 
 export const conversationsQuery = (q: string) => infiniteQueryOptions({
@@ -21,22 +21,22 @@ export const conversationsQuery = (q: string) => infiniteQueryOptions({
   refetchInterval: PAUSE,
 });
 
-/** Under a key of its own: what its events tell is newer than what would be read again when the list changes. */
-export const talkKey = (id: string) => ['talks', id] as const;
+/** A separate key prefix: the state from events is newer than a refetch caused by a change of the list. */
+export const conversationKey = (id: string) => ['talks', id] as const;
 
-/** Those that are followed now; what is known of the others may be long past. */
-export const HEARD = new Set<string>();
+/** Ids of the conversations being followed; the cached state of the others may be outdated. */
+export const FOLLOWED = new Set<string>();
 
-const onlySent = (known: Conversation): Conversation => ({ ...known, turns: known.turns.filter(({ turn }) => turn === SENT) });
+const onlySent = (cached: Conversation): Conversation => ({ ...cached, turns: cached.turns.filter(({ turn }) => turn === SENT) });
 
-export const talkQuery = (id: string) => queryOptions({
-  queryKey: talkKey(id),
+export const conversationQuery = (id: string) => queryOptions({
+  queryKey: conversationKey(id),
   queryFn: async ({ client, signal }): Promise<Conversation> => {
     const read = await readConversation(id, signal);
-    const known = client.getQueryData<Conversation>(talkKey(id));
-    return merged(known === undefined || HEARD.has(id) ? known : onlySent(known), read);
+    const cached = client.getQueryData<Conversation>(conversationKey(id));
+    return mergeConversation(cached === undefined || FOLLOWED.has(id) ? cached : onlySent(cached), read);
   },
-  // Events tell what changes, and what was missed is read again when one comes back.
+  // Events update the cached state; it is refetched when the page is opened again.
   staleTime: Infinity,
   refetchOnMount: 'always',
   structuralSharing: false,
@@ -47,7 +47,7 @@ export const providersQuery = queryOptions({
   queryFn: async () => (await ask(api.GET('/api/providers', { params: { query: { limit: 200 } } }))).items,
 });
 
-/** Those one can talk to, by a part of their name. */
+/** Active agents whose name contains the text. */
 export const activeAgentsQuery = (q: string) => queryOptions({
   queryKey: ['agents', 'pick', q],
   queryFn: async () => {

@@ -1,32 +1,34 @@
-// What the chat asks of the server.
+// The API requests of the chat.
 import { api, ask, type Schemas } from '@/api/client';
 
 import { type Accepted, type Conversation, conversationOf, type ConversationPage, type ConversationRow, type Message } from './wire';
 
-type Answered = Schemas['ChatReply'] | Accepted;
+type TurnResponse = Schemas['ChatReply'] | Accepted;
 
 export interface Sent extends Pick<Schemas['ChatRequest'], 'conversationId' | 'agentId' | 'replaces'> {
   messages: readonly Message[];
 }
 
-/** The turn goes on whoever leaves; it is heard through the events of its conversation. */
-export async function say({ messages, ...sent }: Sent): Promise<Accepted> {
-  const answered = await ask<Answered>(api.POST('/api/chat', { body: { ...sent, messages: [...messages], detach: true } }));
-  if (!('messageId' in answered)) throw new TypeError('What is detached is accepted, not answered.');
-  return answered;
+/**
+ * Sends messages. The turn continues after a disconnect; its output arrives as events of the conversation.
+ */
+export async function sendMessages({ messages, ...sent }: Sent): Promise<Accepted> {
+  const response = await ask<TurnResponse>(api.POST('/api/chat', { body: { ...sent, messages: [...messages], detach: true } }));
+  if (!('messageId' in response)) throw new TypeError('The server returned a result for a detached request.');
+  return response;
 }
 
 export async function readConversation(id: string, signal?: AbortSignal): Promise<Conversation> {
   return conversationOf(await ask(api.GET('/api/conversations/{id}', { params: { path: { id } }, signal })));
 }
 
-export interface Wanted {
+export interface ConversationListQuery {
   q: string;
   cursor: string | null;
   limit: number;
 }
 
-export function readConversations({ q, cursor, limit }: Wanted, signal?: AbortSignal): Promise<ConversationPage> {
+export function readConversations({ q, cursor, limit }: ConversationListQuery, signal?: AbortSignal): Promise<ConversationPage> {
   const query = { limit, ...(q === '' ? {} : { q }), ...(cursor === null ? {} : { cursor }) };
   return ask(api.GET('/api/conversations', { params: { query }, signal }));
 }
@@ -39,14 +41,14 @@ export function remove(id: string): Promise<ConversationRow> {
   return ask(api.DELETE('/api/conversations/{id}', { params: { path: { id } } }));
 }
 
-/** Stops the turn that is under way. */
+/** Stops the running turn. */
 export function stop(id: string): Promise<ConversationRow> {
   return ask(api.POST('/api/conversations/{id}/cancel', { params: { path: { id } } }));
 }
 
-/** Goes on with a last turn that did not come to its end. */
-export function goOn(id: string): Promise<Answered> {
-  return ask<Answered>(api.POST('/api/conversations/{id}/continue', { params: { path: { id } }, body: { detach: true } }));
+/** Continues a last turn that ended early. */
+export function continueTurn(id: string): Promise<TurnResponse> {
+  return ask<TurnResponse>(api.POST('/api/conversations/{id}/continue', { params: { path: { id } }, body: { detach: true } }));
 }
 
 export const eventsOf = (id: string, after: string | undefined): string => (
@@ -55,7 +57,7 @@ export const eventsOf = (id: string, after: string | undefined): string => (
 
 export type Format = 'json' | 'markdown';
 
-/** The conversation as a file, which comes without an envelope. */
+/** The conversation as a file; this response has no envelope. */
 export async function exported(id: string, format: Format): Promise<Blob> {
   const { data, ...rest } = await api.GET('/api/conversations/{id}/export', { params: { path: { id }, query: { format } }, parseAs: 'blob' });
   return ask(Promise.resolve({ ...rest, data: data && { data } }));

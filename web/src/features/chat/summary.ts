@@ -1,17 +1,17 @@
-// What a tool is called with, in one line.
-const LONGEST = 160;
-const LONGEST_TEXT = 60;
+// The arguments of a call in one line.
+const MAX_LENGTH = 160;
+const MAX_TEXT = 60;
 
 export function summaryOf(args: unknown): string {
   if (args === null || args === undefined) return '';
-  // Broken arguments come as the text that the model wrote.
-  if (typeof args !== 'object') return cut(typeof args === 'string' ? args : JSON.stringify(args), LONGEST);
-  const fields = Object.entries(args).map(([name, value]) => `${name}: ${shown(value)}`);
-  return cut(fields.join(', '), LONGEST);
+  // Invalid JSON arguments arrive as the text that the model wrote.
+  if (typeof args !== 'object') return cut(typeof args === 'string' ? args : JSON.stringify(args), MAX_LENGTH);
+  const fields = Object.entries(args).map(([name, value]) => `${name}: ${valueText(value)}`);
+  return cut(fields.join(', '), MAX_LENGTH);
 }
 
-function shown(value: unknown): string {
-  if (typeof value === 'string') return cut(value.replaceAll(/\s+/g, ' '), LONGEST_TEXT);
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return cut(value.replaceAll(/\s+/g, ' '), MAX_TEXT);
   if (Array.isArray(value)) return `[${value.length}]`;
   if (typeof value === 'object' && value !== null) return '{…}';
   return String(value);

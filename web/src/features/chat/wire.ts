@@ -1,4 +1,5 @@
-// What the chat says over the wire: the server's own types, narrowed where they leave open what is there, and the events.
+// Types of the chat API: generated types, narrowed where the OpenAPI document is less precise, and the
+// events.
 import type { ErrorKind, Schemas } from '@/api/client';
 
 type ReadTurn = Schemas['ConversationTurn'];
@@ -13,8 +14,8 @@ export type Accepted = Schemas['ChatAccepted'];
 export type ConversationRow = Schemas['ConversationFacts'];
 export type ConversationPage = Schemas['ConversationPage'];
 
-/** `tool` is what a program said of a call that it made itself. */
-export interface SaidInput extends Pick<ReadInput, 'messageId' | 'at'> {
+/** A `tool` message is the result of a call that the client executed itself. */
+export interface MessageInput extends Pick<ReadInput, 'messageId' | 'at'> {
   role: Exclude<ReadInput['role'], 'task'>;
   content: Content;
 }
@@ -28,11 +29,11 @@ export interface TaskInput {
   result: Result;
 }
 
-export type Input = SaidInput | TaskInput;
+export type Input = MessageInput | TaskInput;
 
 export type Call = Omit<ReadCall, 'result'> & { result?: Result };
 
-/** What is heard of says less than what was read; so does a turn. */
+/** A step from events has fewer fields than a loaded one; so has a turn. */
 export type Step = Pick<ReadStep, 'step' | 'text'> & Partial<Omit<ReadStep, 'calls'>> & { calls: readonly Call[] };
 
 export type Turn = Pick<ReadTurn, 'turn' | 'message' | 'finishReason'> & Partial<Omit<ReadTurn, 'input' | 'steps'>> & {
@@ -42,11 +43,17 @@ export type Turn = Pick<ReadTurn, 'turn' | 'message' | 'finishReason'> & Partial
 
 export interface Conversation extends Omit<Schemas['Conversation'], 'turns' | 'lastEventId'> {
   turns: readonly Turn[];
-  /** Behind all turns that have ended: what is under way is told from its beginning. Not there before it was read. */
+  /**
+   * The position after all ended turns; a running turn is replayed from its start. Absent before the
+   * conversation is loaded.
+   */
   lastEventId?: string;
 }
 
-/** With what the document leaves open: which fields a role has, and that a result is one of a tool. */
+/**
+ * Checks the fields that the OpenAPI document leaves open: the fields of each role, and that a result is a
+ * tool result.
+ */
 export function conversationOf(read: Schemas['Conversation']): Conversation {
   const stepOf = (step: ReadStep): Step => ({ ...step, calls: step.calls.filter(isCall) });
   return { ...read, turns: read.turns.map((turn) => ({ ...turn, input: turn.input.filter(isInput), steps: turn.steps.map(stepOf) })) };

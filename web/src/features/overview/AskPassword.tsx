@@ -1,4 +1,5 @@
-// The first page asks a server admin who came in by a link or a token for a password, until it is set or skipped.
+// The first page asks a server admin who signed in by a link or a token to set a password, until it is set or
+// skipped.
 import { KeyRound } from 'lucide-react';
 
 import { useMe } from '@/api/me';
@@ -6,11 +7,11 @@ import { Button } from '@/components/Button';
 import { Card } from '@/components/Page';
 import { PasswordForm } from '@/components/password/PasswordForm';
 import { skipPassword, useIsPasswordSkipped } from '@/components/password/skipped';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './AskPassword.module.css';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     title: 'Set a password', skip: 'Skip for now',
     text: (name: string) => `You have no password yet. This session ends seven days after you signed in; without a password or a token you cannot sign in again. With one, sign in as “${name}”.`,
@@ -22,7 +23,7 @@ const WORDS = words(
 );
 
 export function AskPassword() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { user, hasPassword } = useMe();
   const isSkipped = useIsPasswordSkipped(user.id);
   if (hasPassword || !user.isAdmin || isSkipped) return null;

@@ -1,4 +1,4 @@
-// A short list of what is most, each with a bar for how much, leading to the calls behind it.
+// A short ranking with bars; each entry links to its calls.
 import { Link } from '@tanstack/react-router';
 
 import css from './OverviewPage.module.css';
@@ -15,7 +15,7 @@ export interface Bar {
 export interface BarsProps {
   bars: readonly Bar[];
   tone?: 'accent' | 'warn' | 'bad';
-  /** What is said when there are none. */
+  /** The text of the empty list. */
   empty: string;
 }
 

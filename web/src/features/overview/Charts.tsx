@@ -1,20 +1,20 @@
-// Calls, errors and latency over time. Time that is marked with the pointer shows its calls.
+// Calls, errors and latency over time. Selecting a time range opens its calls.
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
 
 import type { Schemas } from '@/api/client';
 import { Chart } from '@/components/chart/Chart';
 import { useFormat } from '@/i18n/format';
-import { useLanguage, useWords, words } from '@/i18n/language';
+import { texts, useLanguage, useTexts } from '@/i18n/language';
 
 import css from './OverviewPage.module.css';
 import { linesOf, type Peak, peakOf } from './series';
 import { ALL_CALLS } from './windows';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    calls: 'Calls per minute', all: 'All', failed: 'Failed', rate: 'Error rate', latency: 'Latency', nothing: 'There is nothing to show.',
-    callsSay: (total: string, most: string, at: string) => `${total} calls in all; at most ${most} per minute, at ${at}.`,
+    calls: 'Calls per minute', all: 'All', failed: 'Failed', rate: 'Error rate', latency: 'Latency', nothing: 'No data.',
+    callsSay: (total: string, most: string, at: string) => `${total} calls; at most ${most} per minute, at ${at}.`,
     rateSay: (mean: string, most: string, at: string) => `${mean} of all calls failed; at most ${most}, at ${at}.`,
     latencySay: (p50: string, p95: string, p99: string, most: string, at: string) => `p50 ${p50}, p95 ${p95}, p99 ${p99}; the highest p95 was ${most}, at ${at}.`,
   },
@@ -31,7 +31,7 @@ const LEAST_ERROR_RATE = 0.05;
 const route = getRouteApi('/inside/');
 
 export function Charts({ stats }: { stats: Schemas['Stats'] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const navigate = route.useNavigate();
   const formatTime = useTimes(stats);
@@ -78,7 +78,7 @@ export function Charts({ stats }: { stats: Schemas['Stats'] }) {
   );
 }
 
-/** The hour within days, the day within months. */
+/** The time format of the axis: hours for a window of days, dates for longer ones. */
 function useTimes(stats: Schemas['Stats']): (seconds: number) => string {
   const { language } = useLanguage();
   const isLong = (Date.parse(stats.to) - Date.parse(stats.from)) / 1000 > 2 * DAY;

@@ -1,35 +1,35 @@
-// Alerts that fire now, before anything else.
+// Firing alerts, at the top of the page.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { BellRing } from 'lucide-react';
 
 import { api, ask, type Schemas } from '@/api/client';
 import { type Format, useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './OverviewPage.module.css';
 import { ALL_CALLS } from './windows';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    firing: 'Firing alerts', errorRate: 'Error rate', p95: 'Latency p95', circuitOpen: 'Open circuits', queueDepth: 'Waiting runs', deadLetters: 'Runs given up',
-    above: (value: string, limit: string) => `${value}, above ${limit}`, since: (ago: string) => `began ${ago}`, everywhere: 'all tools', show: 'Show the calls',
+    firing: 'Firing alerts', errorRate: 'Error rate', p95: 'Latency p95', circuitOpen: 'Open circuits', queueDepth: 'Queue depth', deadLetters: 'Dead letters',
+    above: (value: string, limit: string) => `${value}, above ${limit}`, since: (ago: string) => `started ${ago}`, everywhere: 'all tools', show: 'Show the calls',
   },
   {
-    firing: '触发中的告警', errorRate: '错误率', p95: '延迟 p95', circuitOpen: '熔断数', queueDepth: '排队的运行', deadLetters: '放弃的运行',
+    firing: '触发中的告警', errorRate: '错误率', p95: '延迟 p95', circuitOpen: '熔断数', queueDepth: '队列长度', deadLetters: '死信',
     above: (value: string, limit: string) => `${value}，高于 ${limit}`, since: (ago: string) => `${ago}开始`, everywhere: '全部工具', show: '查看相关调用',
   },
 );
 
 type Alert = Schemas['Alert'];
-const MOST = 200;
+const MAX_ITEMS = 200;
 
 export function FiringAlerts() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const { data = [] } = useQuery({
     queryKey: ['alerts', 'firing'],
-    queryFn: async () => (await ask(api.GET('/api/alerts', { params: { query: { limit: MOST } } }))).items.filter((alert) => alert.state === 'firing'),
+    queryFn: async () => (await ask(api.GET('/api/alerts', { params: { query: { limit: MAX_ITEMS } } }))).items.filter((alert) => alert.state === 'firing'),
   });
   if (data.length === 0) return null;
   return (

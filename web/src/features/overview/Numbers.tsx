@@ -1,18 +1,18 @@
-// The four numbers that say most; each leads to the calls behind it.
+// The four main numbers; each links to its calls.
 import { Link } from '@tanstack/react-router';
 
 import type { Schemas } from '@/api/client';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 import type { Window } from '@/i18n/windows';
 
 import css from './OverviewPage.module.css';
 import { ALL_CALLS } from './windows';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    calls: 'Calls', rate: (count: string) => `${count} per minute`, hourly: (count: string) => `${count} per hour`, noTimes: 'nothing to measure yet', errorRate: 'Error rate', failed: (count: string) => `${count} failed`, p95: 'Latency p95',
-    p50: (time: string) => `half within ${time}`, cached: 'From the cache', saved: (count: string) => `${count} calls saved`, none: '–', show: 'Show the calls',
+    calls: 'Calls', rate: (count: string) => `${count} per minute`, hourly: (count: string) => `${count} per hour`, noTimes: 'no data yet', errorRate: 'Error rate', failed: (count: string) => `${count} failed`, p95: 'Latency p95',
+    p50: (time: string) => `p50 ${time}`, cached: 'From cache', saved: (count: string) => `${count} calls saved`, none: '–', show: 'Show the calls',
   },
   {
     calls: '调用次数', rate: (count: string) => `每分钟 ${count} 次`, hourly: (count: string) => `每小时 ${count} 次`, noTimes: '暂无数据', errorRate: '错误率', failed: (count: string) => `${count} 次失败`, p95: '延迟 p95',
@@ -21,12 +21,12 @@ const WORDS = words(
 );
 
 export function Numbers({ stats, window }: { stats: Schemas['Stats']; window: Window }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const { totals } = stats;
   const minutes = Math.max(1, (Date.parse(stats.to) - Date.parse(stats.from)) / 60_000);
   const time = (value: number | null) => (value === null ? t.none : format.duration(value));
-  // A few calls a day are not "0 per minute".
+  // A low rate is shown per hour, since "0 per minute" would be wrong.
   const rate = (perMinute: number) => (perMinute >= 0.1 || perMinute === 0 ? t.rate(format.count(perMinute)) : t.hourly(format.count(perMinute * 60)));
   const numbers = [
     { name: t.calls, value: format.count(totals.calls), more: rate(totals.calls / minutes), search: {} },

@@ -3,15 +3,15 @@ import { Unplug } from 'lucide-react';
 
 import { useOpenCircuits } from '@/components/circuit/circuits';
 import { OpenCircuit } from '@/components/circuit/OpenCircuit';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './OverviewPage.module.css';
 
-const WORDS = words({ open: 'Open circuit breakers' }, { open: '已打开的熔断器' });
+const TEXTS = texts({ open: 'Open circuit breakers' }, { open: '已打开的熔断器' });
 
 /** `keys` are those of the statistics. */
 export function OpenCircuits({ keys }: { keys: readonly string[] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const circuits = useOpenCircuits(keys);
   if (circuits.length === 0) return null;
   return (

@@ -1,13 +1,13 @@
-// How the space is doing: how much is called, how much of it fails, how long it takes, and where to look.
+// The overview of the space: volume, errors and latency of its calls, and what needs attention.
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components';
 
 import { api, ask, type Schemas } from '@/api/client';
-import { useEndedCalls } from '@/api/live';
-import { Loading, LoadFailed, Page } from '@/components/Page';
-import { useWords, words } from '@/i18n/language';
+import { useEndedCalls } from '@/api/liveEvents';
+import { LoadFailed, Loading, Page } from '@/components/Page';
+import { texts, useTexts } from '@/i18n/language';
 import { useLongWindows, type Window } from '@/i18n/windows';
 
 import { AskPassword } from './AskPassword';
@@ -22,22 +22,22 @@ import { TasksNow } from './TasksNow';
 import { TopTools } from './TopTools';
 import { useShortWindows, windowOf, WINDOWS } from './windows';
 
-const WORDS = words(
-  { title: 'Overview', window: 'Time shown', quiet: 'No calls in this time.' },
+const TEXTS = texts(
+  { title: 'Overview', window: 'Time range', quiet: 'No calls in this time range.' },
   { title: '概览', window: '时间范围', quiet: '这段时间没有调用。' },
 );
 
-/** So often numbers are asked for again while calls happen. */
+/** Minimum pause between updates while calls are made. */
 const FOLLOW_PAUSE = 4000;
-/** Time goes on without calls too. */
+/** Refetch interval without calls, since the time window moves. */
 const QUIET_PAUSE = 60_000;
-/** So long after it ended a call is counted at the latest. */
+/** Maximum delay until an ended call is counted. */
 const UNTIL_COUNTED = 2000;
 
 const route = getRouteApi('/inside/');
 
 export function OverviewPage() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const long = useLongWindows();
   const window = windowOf(route.useSearch().window);
   const queries = useQueryClient();
@@ -46,7 +46,7 @@ export function OverviewPage() {
     queryFn: () => ask(api.GET('/api/stats', { params: { query: { window } } })),
     placeholderData: keepPreviousData,
     refetchInterval: QUIET_PAUSE,
-    // Calls that were made while another page was open were not heard here.
+    // Events of calls are not received while another page is open.
     staleTime: 0,
   });
   useEndedCalls(() => Promise.all([
@@ -79,7 +79,7 @@ export function OverviewPage() {
   );
 }
 
-/** Calls from just before the page was opened are counted soon, and were not heard here. */
+/** Refetches once shortly after the page was opened, for calls that had ended just before. */
 function useSecondLook(): void {
   const queries = useQueryClient();
   useEffect(() => {
@@ -88,7 +88,7 @@ function useSecondLook(): void {
   }, [queries]);
 }
 
-/** Whether there never was a call; undefined while that is not known. */
+/** Returns true if the space never had a call, or `undefined` while that is unknown. */
 function useIsNew(stats: Schemas['Stats'] | undefined): boolean | undefined {
   const isQuiet = stats?.totals.calls === 0;
   const any = useQuery({
@@ -103,7 +103,7 @@ function useIsNew(stats: Schemas['Stats'] | undefined): boolean | undefined {
 }
 
 function WindowSwitch({ window }: { window: Window }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const short = useShortWindows();
   const long = useLongWindows();
   const navigate = route.useNavigate();

@@ -1,28 +1,29 @@
-// A new place: the steps to a first call that one may take, and one that works right away.
+// The empty state of a new space: the steps to a first call that the user may take, and an example that works
+// at once.
 import { Link } from '@tanstack/react-router';
 import { Bot, Calculator, Hammer, MessagesSquare, Play, Plug } from 'lucide-react';
 import type { ReactNode } from 'react';
 
 import { useMay } from '@/api/me';
 import { Page } from '@/components/Page';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { AskPassword } from './AskPassword';
 import css from './Start.module.css';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'Welcome to Haft', about: 'Four steps, and agents hold their first tool.', make: 'Make a tool', makeText: 'Describe an HTTP request, paste a cURL command, or import an OpenAPI document.',
-    newTool: 'New tool', importTools: 'Import', tryIt: 'Try it', tryText: 'Fill in a form drawn from its schema, send it, and see the request, the answer and the time it took.', tools: 'Choose a tool',
-    talk: 'Talk to an agent', talkText: 'Ask for something in your own words, and watch which tools it calls and what comes of them.', toChat: 'Begin a chat',
-    connect: 'Connect a client', connectText: 'curl, JavaScript, Python or the command line: copy a snippet, and your program has the tools.', snippets: 'Show the snippets',
-    example: 'Nothing at hand?', exampleText: 'The calculator is built in and works without any network.', calculate: 'Try the calculator',
-    callerAbout: 'Three steps, and your program calls its first tool.', viewerAbout: 'Nothing was called in this space yet. As soon as something is, this page shows how it goes.',
-    seeTools: 'Look at the tools', seeToolsText: 'What agents can do here, with the arguments and limits of each.', toTools: 'To the tools',
-    seeAgents: 'Look at the agents', seeAgentsText: 'Who may use which tools, and what they are told to do.', toAgents: 'To the agents',
+    title: 'Welcome to Haft', about: 'Four steps to your first agent.', make: 'Create a tool', makeText: 'Describe an HTTP request, paste a cURL command, or import an OpenAPI document.',
+    newTool: 'New tool', importTools: 'Import', tryIt: 'Try it', tryText: 'Fill in the form of a tool, send the request, and see the response and its duration.', tools: 'Choose a tool',
+    talk: 'Chat with an agent', talkText: 'Ask a question, and watch the agent call tools.', toChat: 'Start a chat',
+    connect: 'Connect a client', connectText: 'curl, JavaScript, Python or the command line: copy a snippet to call tools from your program.', snippets: 'Show the snippets',
+    example: 'No API yet?', exampleText: 'The calculator is built in and works without network access.', calculate: 'Try the calculator',
+    callerAbout: 'Three steps to the first tool call of your program.', viewerAbout: 'No tool was called in this space yet. This page shows statistics as soon as there are calls.',
+    seeTools: 'Look at the tools', seeToolsText: 'What agents can do here, with the arguments and limits of each.', toTools: 'Show the tools',
+    seeAgents: 'Look at the agents', seeAgentsText: 'Their instructions, and the tools that each of them uses.', toAgents: 'Show the agents',
   },
   {
-    title: '欢迎使用 Haft', about: '四步，让智能体握住第一个工具。', make: '创建工具', makeText: '描述一个 HTTP 请求，粘贴一条 cURL 命令，或导入 OpenAPI 文档。',
+    title: '欢迎使用 Haft', about: '四步，即可拥有第一个智能体。', make: '创建工具', makeText: '描述一个 HTTP 请求，粘贴一条 cURL 命令，或导入 OpenAPI 文档。',
     newTool: '新建工具', importTools: '导入', tryIt: '试一试', tryText: '根据结构定义生成表单，填写并发送，即可看到请求、返回和耗时。', tools: '选择工具',
     talk: '与智能体对话', talkText: '用自己的话提出需求，看它调用了哪些工具、得到了什么结果。', toChat: '开始对话',
     connect: '连接客户端', connectText: 'curl、JavaScript、Python 或命令行：复制一段代码，你的程序就能使用这些工具。', snippets: '查看代码',
@@ -40,9 +41,9 @@ export function Start() {
   return <Begin mayEdit={mayEdit} />;
 }
 
-/** For who may call tools, and perhaps make them. */
+/** For users with the right to call tools; with `mayEdit` also to create them. */
 function Begin({ mayEdit }: { mayEdit: boolean }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return (
     <Page title={t.title} about={mayEdit ? t.about : t.callerAbout}>
       <AskPassword />
@@ -75,9 +76,9 @@ function Begin({ mayEdit }: { mayEdit: boolean }) {
   );
 }
 
-/** For who may only look: where there is something to see. */
+/** For users who may only read. */
 function Look() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return (
     <Page title={t.title} about={t.viewerAbout}>
       <AskPassword />
@@ -96,7 +97,7 @@ function Look() {
 const ALL_TOOLS = { q: undefined, category: undefined };
 
 interface StepProps {
-  /** Its place, where one comes after the other. */
+  /** The number of the step, if the steps are in order. */
   number?: number;
   icon: ReactNode;
   title: string;

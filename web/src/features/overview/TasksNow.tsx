@@ -1,4 +1,4 @@
-// How the tasks of the space stand now, in one line; each number leads to those behind it.
+// The number of tasks by status in one line; each number links to its tasks.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CircleHelp, LoaderCircle, MailX, Timer, UserRoundCheck } from 'lucide-react';
@@ -6,12 +6,12 @@ import type { ReactNode } from 'react';
 
 import { taskSummaryQuery } from '@/api/taskSummary';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './TasksNow.module.css';
 
-const WORDS = words(
-  { tasks: 'Tasks now', queued: 'queued', running: 'running', person: 'waiting for a person', dead: 'dead letters', unknown: 'of unknown outcome' },
+const TEXTS = texts(
+  { tasks: 'Tasks now', queued: 'queued', running: 'running', person: 'waiting for approval', dead: 'dead letters', unknown: 'with unknown result' },
   { tasks: '当前任务', queued: '排队中', running: '运行中', person: '等待审批', dead: '死信', unknown: '结果未知' },
 );
 
@@ -19,7 +19,7 @@ type View = 'waiting' | 'running' | 'dead' | 'unknown';
 type Tone = 'warn' | 'bad';
 
 export function TasksNow() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { data } = useQuery(taskSummaryQuery);
   if (data === undefined) return null;
   const { queued, running, asking, deadLetters, unknown } = data;
@@ -41,21 +41,21 @@ interface CountProps {
   icon: ReactNode;
   count: number;
   label: string;
-  /** Of the page of tasks; what waits for a person is on a page of its own. */
+  /** The view of the tasks page; waiting approvals have their own page. */
   view?: View;
-  /** Of what wants somebody to look. */
+  /** The color of a number that needs attention. */
   tone?: Tone;
 }
 
 function Count({ icon, count, label, view, tone }: CountProps) {
   const format = useFormat();
   const look = `${css.count} ${count > 0 && tone !== undefined ? css[tone] : ''}`;
-  const shown = <>{icon}<strong>{format.count(count)}</strong> <span>{label}</span></>;
+  const content = <>{icon}<strong>{format.count(count)}</strong> <span>{label}</span></>;
   return (
     <li>
       {view === undefined
-        ? <Link to="/approvals" className={look}>{shown}</Link>
-        : <Link to="/tasks" search={{ view, tool: undefined, task: undefined }} className={look}>{shown}</Link>}
+        ? <Link to="/approvals" className={look}>{content}</Link>
+        : <Link to="/tasks" search={{ view, tool: undefined, task: undefined }} className={look}>{content}</Link>}
     </li>
   );
 }

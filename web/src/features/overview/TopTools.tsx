@@ -1,19 +1,19 @@
-// Which tools to look at: the busiest, those that fail, those that are slow.
+// Rankings of tools: the busiest, those with most errors, and the slowest.
 import { Link } from '@tanstack/react-router';
 
 import type { Schemas } from '@/api/client';
 import { Card } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 import type { Window } from '@/i18n/windows';
 
 import { Bars } from './Bars';
 import css from './OverviewPage.module.css';
 import { ALL_CALLS } from './windows';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    busiest: 'Busiest tools', failing: 'Most failing tools', slowest: 'Slowest tools', unknown: 'No such tool', noCalls: 'No calls in this time.',
+    busiest: 'Busiest tools', failing: 'Most failing tools', slowest: 'Slowest tools', unknown: 'Unknown tool', noCalls: 'No calls in this time range.',
     noFailures: 'No call failed.', failed: (count: string, share: string) => `${count} · ${share}`, more: (count: string) => `${count} more tools were called`, all: 'All tools',
   },
   {
@@ -23,15 +23,15 @@ const WORDS = words(
 );
 
 type ToolStats = Schemas['ToolStats'];
-const SHOWN = 6;
+const MAX_ROWS = 6;
 
 export function TopTools({ stats, window }: { stats: Schemas['Stats']; window: Window }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const top = (size: (tool: ToolStats) => number, text: (tool: ToolStats) => string, search: { status?: string }) => (
-    stats.tools.filter((tool) => size(tool) > 0).sort((a, b) => size(b) - size(a)).slice(0, SHOWN).map((tool) => ({
+    stats.tools.filter((tool) => size(tool) > 0).sort((a, b) => size(b) - size(a)).slice(0, MAX_ROWS).map((tool) => ({
       id: tool.toolName ?? '', name: tool.toolName ?? t.unknown, size: size(tool), text: text(tool),
-      // Names that no tool had are many; they have their kind in common.
+      // Unknown tool names are grouped by their error kind.
       search: { ...ALL_CALLS, from: window, ...search, ...(tool.toolName === null ? { kind: 'NotFound' } : { tool: tool.toolName }) },
     }))
   );

@@ -1,4 +1,4 @@
-// What the statistics say, as charts draw it.
+// Converts statistics to chart series.
 import type { Schemas } from '@/api/client';
 
 type Stats = Schemas['Stats'];
@@ -13,7 +13,10 @@ export interface Lines {
   p99: (number | null)[];
 }
 
-/** A step that has hardly begun says nothing of its rate yet; calls in it are spread over this much of it. */
+/**
+ * Minimum share of a step by which its calls are divided; a rate over a step that has just begun would be
+ * exaggerated.
+ */
 const ENOUGH = 0.25;
 
 export function linesOf(stats: Stats): Lines {
@@ -21,7 +24,7 @@ export function linesOf(stats: Stats): Lines {
   const lines: Lines = { times: [], perMinute: [], failedPerMinute: [], errorRate: [], p50: [], p95: [], p99: [] };
   for (const step of stats.series) {
     const begin = Date.parse(step.at);
-    // The last one is not over yet.
+    // The last step has not ended.
     const seconds = Math.min(stats.step, (end - begin) / 1000);
     const least = stats.step * ENOUGH;
     if (seconds < least && step.calls === 0) continue;
@@ -43,7 +46,7 @@ export interface Peak {
   at: number;
 }
 
-/** The highest value and when it was. */
+/** The maximum and its time. */
 export function peakOf(times: readonly number[], values: readonly (number | null)[]): Peak | undefined {
   let peak: Peak | undefined;
   values.forEach((value, index) => {

@@ -1,9 +1,9 @@
-// The door: by name and password, by a token, or by the one-time link that the server printed.
+// The login page: by name and password, by token, or by the one-time link that the server printed.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { type SyntheticEvent, useEffect, useRef, useState } from 'react';
 
-import { api, ask, leaveStrangeSpace, wordsOf } from '@/api/client';
+import { api, ask, clearForeignSpace, errorText } from '@/api/client';
 import { meQuery } from '@/api/me';
 import { Button } from '@/components/Button';
 import { TextField } from '@/components/Field';
@@ -11,40 +11,40 @@ import { Logo } from '@/components/Logo';
 import { ErrorNote } from '@/components/Note';
 import { Loading } from '@/components/Page';
 import { Tabs } from '@/components/Tabs';
-import { useLanguage, useWords, words } from '@/i18n/language';
+import { texts, useLanguage, useTexts } from '@/i18n/language';
 
 import css from './LoginPage.module.css';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'Sign in', about: 'The handle by which agents hold their tools.', name: 'Name', password: 'Password', token: 'Token',
+    title: 'Sign in', about: 'Define a tool once. Every agent, script and app can call it.', name: 'Name', password: 'Password', token: 'Token',
     how: 'How to sign in', withPassword: 'Password', withToken: 'Token', enter: 'Sign in', other: '中文',
-    lost: 'Lost the way in? Stop the server and run', tokenHint: 'One that may do everything its user may.',
+    lost: 'Cannot sign in? Stop the server and run', tokenHint: 'A token with the full rights of its user.',
   },
   {
-    title: '登录', about: '智能体握住工具的那个把手。', name: '用户名', password: '密码', token: '令牌',
+    title: '登录', about: '工具只需定义一次，智能体、脚本和应用都能调用。', name: '用户名', password: '密码', token: '令牌',
     how: '登录方式', withPassword: '密码', withToken: '令牌', enter: '登录', other: 'English',
     lost: '无法登录？请停止服务并运行', tokenHint: '需要拥有用户全部权限的令牌。',
   },
 );
 
-type Given = { name: string; password: string } | { token: string } | { link: string };
+type Credentials = { name: string; password: string } | { token: string } | { link: string };
 
 const route = getRouteApi('/login');
 
 export function LoginPage() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { language, choose } = useLanguage();
   const { link, from } = route.useSearch();
   const router = useRouter();
   const queries = useQueryClient();
   const enter = useMutation({
-    mutationFn: (given: Given) => ask(api.POST('/api/login', { body: given })),
+    mutationFn: (given: Credentials) => ask(api.POST('/api/login', { body: given })),
     onSuccess: (me) => {
       queries.clear();
-      leaveStrangeSpace(me.spaces);
+      clearForeignSpace(me.spaces);
       queries.setQueryData(meQuery.queryKey, me);
-      // Only within this console.
+      // Redirects only within the console.
       router.history.replace(from?.startsWith('/') === true && !from.startsWith('//') ? from : '/');
     },
   });
@@ -59,7 +59,7 @@ export function LoginPage() {
           <h1>{t.title}</h1>
           <p className="quiet">{t.about}</p>
         </header>
-        {enter.error !== null && <ErrorNote>{wordsOf(enter.error)}</ErrorNote>}
+        {enter.error !== null && <ErrorNote>{errorText(enter.error)}</ErrorNote>}
         <Tabs
           label={t.how}
           tabs={[
@@ -74,8 +74,11 @@ export function LoginPage() {
   );
 }
 
-/** Takes a link once, and out of the address first, so that no history keeps it. */
-function useLink(link: string | undefined, enter: (given: Given) => void): void {
+/**
+ * Uses the one-time link once, and removes it from the address first, so that it does not stay in the
+ * history.
+ */
+function useLink(link: string | undefined, enter: (given: Credentials) => void): void {
   const isTaken = useRef(false);
   useEffect(() => {
     if (link === undefined || isTaken.current) return;
@@ -87,11 +90,11 @@ function useLink(link: string | undefined, enter: (given: Given) => void): void 
 
 interface WayProps {
   isPending: boolean;
-  enter: (given: Given) => void;
+  enter: (given: Credentials) => void;
 }
 
 function ByPassword({ isPending, enter }: WayProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const submit = (event: SyntheticEvent) => {
@@ -108,7 +111,7 @@ function ByPassword({ isPending, enter }: WayProps) {
 }
 
 function ByToken({ isPending, enter }: WayProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [token, setToken] = useState('');
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();

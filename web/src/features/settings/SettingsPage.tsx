@@ -1,16 +1,16 @@
-// Everything around the tools: who may come in and how, what is kept, and what was changed.
+// The settings: access, stored data, and the audit log.
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { Suspense } from 'react';
 
 import { useMe } from '@/api/me';
 import { Select } from '@/components/Field';
 import { Loading, Page } from '@/components/Page';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
-import { type GroupId, SECTION_WORDS, type SectionEntry, type SectionId, SECTIONS } from './sections';
+import { type GroupId, SECTION_TEXTS, type SectionEntry, type SectionId, SECTIONS } from './sections';
 import css from './SettingsPage.module.css';
 
-const WORDS = words(
+const TEXTS = texts(
   { title: 'Settings', sections: 'Sections', use: 'Use Haft', space: (name: string) => `Space: ${name}`, personal: 'Personal space', you: 'You', server: 'Server' },
   { title: '设置', sections: '设置分区', use: '使用 Haft', space: (name: string) => `空间：${name}`, personal: '个人空间', you: '我的', server: '服务器' },
 );
@@ -20,10 +20,10 @@ const GROUPS: readonly GroupId[] = ['use', 'space', 'you', 'server'];
 const route = getRouteApi('/inside/settings');
 
 export function SettingsPage() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { tab } = route.useSearch();
   const me = useMe();
-  // What is for those who run the server is not there for others.
+  // Sections for server admins are hidden from others.
   const sections = SECTIONS.filter((section) => section.group !== 'server' || me.user.isAdmin);
   const open = sections.find((section) => section.id === tab) ?? SECTIONS.find((section) => section.id === 'connect');
   if (open === undefined) return null;
@@ -47,8 +47,8 @@ interface ListProps {
 }
 
 function SectionList({ sections, open }: ListProps) {
-  const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
+  const t = useTexts(TEXTS);
+  const names = useTexts(SECTION_TEXTS);
   const { space } = useMe();
   const groupName = (group: GroupId) => {
     if (group !== 'space') return t[group];
@@ -78,10 +78,10 @@ function SectionList({ sections, open }: ListProps) {
   );
 }
 
-/** The same where there is no room for a list. */
+/** The sections as a select, for narrow screens. */
 function SectionSelect({ sections, open }: ListProps) {
-  const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
+  const t = useTexts(TEXTS);
+  const names = useTexts(SECTION_TEXTS);
   const navigate = useNavigate();
   return (
     <div className={css.select}>

@@ -1,8 +1,8 @@
-// The sections of the settings, by what they are about; each is loaded when it is opened.
+// The sections of the settings by topic; each is loaded when it is opened.
 import { Bell, Boxes, CloudCog, FileClock, Files, KeyRound, type LucideIcon, Plug, Ticket, UserCog, UserRound, UsersRound } from 'lucide-react';
 import { type ComponentType, lazy } from 'react';
 
-import { words } from '@/i18n/language';
+import { texts } from '@/i18n/language';
 
 export type SectionId =
   | 'connect' | 'tokens' | 'secrets' | 'providers' | 'alerts' | 'members' | 'changes' | 'files' | 'spaces' | 'account' | 'users';
@@ -16,7 +16,7 @@ export interface SectionEntry {
   component: ComponentType;
 }
 
-export const SECTION_WORDS = words(
+export const SECTION_TEXTS = texts(
   {
     connect: 'Connect', tokens: 'Tokens', secrets: 'Secrets', providers: 'Providers', alerts: 'Alerts', members: 'Members',
     changes: 'Changes', files: 'Files', spaces: 'Spaces', account: 'Account', users: 'Users',

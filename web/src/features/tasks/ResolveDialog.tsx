@@ -1,22 +1,22 @@
-// Says what became of a task of which nobody knows it.
+// Records the outcome of a task whose result is unknown.
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 
-import { api, ask, type Schemas, wordsOf } from '@/api/client';
+import { api, ask, errorText, type Schemas } from '@/api/client';
 import { Button } from '@/components/Button';
 import { CodeEditor } from '@/components/Code';
 import { Dialog, DialogFooter } from '@/components/Dialog';
 import { ErrorNote } from '@/components/Note';
 import { Segmented } from '@/components/Segmented';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './TaskPanel.module.css';
 import type { Task } from './tasks';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'What became of it?', outcome: 'Outcome', succeeded: 'It took effect', failed: 'It did not', answer: 'What the tool would have answered, as JSON (optional)',
-    found: 'What was found out, as JSON (optional)', notJson: 'This is not JSON yet.', save: 'Resolve', cancel: 'Cancel',
+    title: 'Record the outcome', outcome: 'Outcome', succeeded: 'It took effect', failed: 'It failed', answer: 'Result of the tool, as JSON (optional)',
+    found: 'Error details, as JSON (optional)', notJson: 'Not valid JSON.', save: 'Resolve', cancel: 'Cancel',
   },
   {
     title: '结果如何？', outcome: '结果', succeeded: '已生效', failed: '未生效', answer: '工具本应返回的内容，JSON（可选）',
@@ -34,7 +34,7 @@ interface Props {
 }
 
 export function ResolveDialog({ isOpen, ...rest }: Props) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return (
     <Dialog title={t.title} isOpen={isOpen} onClose={rest.onClose} isDismissable={false}>
       <Form {...rest} />
@@ -43,7 +43,7 @@ export function ResolveDialog({ isOpen, ...rest }: Props) {
 }
 
 function Form({ task, onClose, onResolved }: Omit<Props, 'isOpen'>) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [status, setStatus] = useState<Outcome>('succeeded');
   const [text, setText] = useState('');
   const data = parsed(text);
@@ -68,7 +68,7 @@ function Form({ task, onClose, onResolved }: Omit<Props, 'isOpen'>) {
         <CodeEditor label={label} value={text} onChange={setText} minHeight={120} isInvalid={data === undefined} />
         {data === undefined && <ErrorNote>{t.notJson}</ErrorNote>}
       </div>
-      {resolve.error !== null && <ErrorNote>{wordsOf(resolve.error)}</ErrorNote>}
+      {resolve.error !== null && <ErrorNote>{errorText(resolve.error)}</ErrorNote>}
       <DialogFooter>
         <Button onPress={onClose}>{t.cancel}</Button>
         <Button look="primary" isPending={resolve.isPending} isDisabled={data === undefined} onPress={() => resolve.mutate()}>{t.save}</Button>
@@ -77,7 +77,7 @@ function Form({ task, onClose, onResolved }: Omit<Props, 'isOpen'>) {
   );
 }
 
-/** Nothing is no data; undefined is what cannot be sent. */
+/** Parses the result: empty text is no data. Returns `undefined` for invalid JSON. */
 function parsed(text: string): { data?: unknown } | undefined {
   if (text.trim() === '') return {};
   try {

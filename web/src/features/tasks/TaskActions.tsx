@@ -1,26 +1,26 @@
-// What can be done with a task: end it, try it again, say what became of it, or decide about it.
+// Actions for a task: cancel, retry, record its outcome, or decide its approval.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CircleCheck, RotateCw, Square } from 'lucide-react';
 import { useState } from 'react';
 
-import { api, ask, wordsOf } from '@/api/client';
+import { api, ask, errorText } from '@/api/client';
 import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
 import { Confirm } from '@/components/Dialog';
 import { ErrorNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { ResolveDialog } from './ResolveDialog';
 import css from './TaskPanel.module.css';
 import { mayCancel, mayRetry, type Task } from './tasks';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     cancel: 'Cancel task', cancelTitle: 'Cancel this task?', keep: 'Keep it', retry: 'Try again', retryTitle: 'Try it again?', no: 'Not now',
-    cancelWaiting: 'It ends at once. It can be tried again later.',
-    cancelRunning: 'It ends as soon as it can. What was sent already is not taken back: whether a write took effect is then unknown.',
-    retryText: 'It was sent once, and may have taken effect. Tried again, it may take effect twice.', resolve: 'Resolve', approvals: 'To the approvals',
+    cancelWaiting: 'It is cancelled at once. You can try it again later.',
+    cancelRunning: 'It stops as soon as possible. A request that was already sent is not undone: whether a write took effect is then unknown.',
+    retryText: 'It was sent once and may have taken effect. Trying again may repeat the effect.', resolve: 'Resolve', approvals: 'Show the approvals',
   },
   {
     cancel: '取消任务', cancelTitle: '取消此任务？', keep: '保留', retry: '重试', retryTitle: '重试此任务？', no: '暂不',
@@ -33,7 +33,7 @@ const WORDS = words(
 type Doing = 'cancel' | 'retry' | 'resolve';
 
 export function TaskActions({ task }: { task: Task }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const mayCall = useMay('caller');
   const mayEdit = useMay('editor');
   const queries = useQueryClient();
@@ -47,7 +47,7 @@ export function TaskActions({ task }: { task: Task }) {
   const cancel = useMutation({ mutationFn: () => ask(api.POST('/api/tasks/{id}/cancel', { params })), onSuccess: renew });
   const retry = useMutation({ mutationFn: () => ask(api.POST('/api/tasks/{id}/retry', { params })), onSuccess: renew });
   const close = () => setDoing(undefined);
-  // What may take effect twice is asked about.
+  // A retry that may repeat a write needs a confirmation.
   const again = () => (task.status === 'unknown' ? setDoing('retry') : retry.mutate());
   const isUnknown = task.status === 'unknown';
   return (
@@ -58,13 +58,13 @@ export function TaskActions({ task }: { task: Task }) {
         {mayCall && mayCancel(task) && <Button icon={<Square aria-hidden />} onPress={() => setDoing('cancel')}>{t.cancel}</Button>}
         {task.waitingFor === 'approval' && task.status === 'waiting' && <Link to="/approvals">{t.approvals}</Link>}
       </div>
-      {retry.error !== null && doing === undefined && <ErrorNote>{wordsOf(retry.error)}</ErrorNote>}
+      {retry.error !== null && doing === undefined && <ErrorNote>{errorText(retry.error)}</ErrorNote>}
       <Confirm
-        title={t.cancelTitle} verb={t.cancel} keep={t.keep} isOpen={doing === 'cancel'} onClose={close} onConfirm={() => cancel.mutateAsync()}
+        title={t.cancelTitle} verb={t.cancel} cancelLabel={t.keep} isOpen={doing === 'cancel'} onClose={close} onConfirm={() => cancel.mutateAsync()}
       >
         {task.status === 'running' ? t.cancelRunning : t.cancelWaiting}
       </Confirm>
-      <Confirm title={t.retryTitle} verb={t.retry} keep={t.no} isOpen={doing === 'retry'} onClose={close} onConfirm={() => retry.mutateAsync()}>
+      <Confirm title={t.retryTitle} verb={t.retry} cancelLabel={t.no} isOpen={doing === 'retry'} onClose={close} onConfirm={() => retry.mutateAsync()}>
         {t.retryText}
       </Confirm>
       <ResolveDialog task={task} isOpen={doing === 'resolve'} onClose={close} onResolved={renew} />

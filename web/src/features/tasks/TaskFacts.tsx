@@ -1,4 +1,4 @@
-// The facts of a task that are neither what it was given nor what it gave.
+// The facts of a task other than its arguments and its result.
 import { Link } from '@tanstack/react-router';
 import { ArrowUpRight } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -6,16 +6,16 @@ import type { ReactNode } from 'react';
 import { short, useAgentName, usePersonName } from '@/api/names';
 import { CopyButton } from '@/components/CopyButton';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './TaskPanel.module.css';
 import type { Task } from './tasks';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    tool: 'Tool', call: 'Call', record: 'Open its record', agent: 'Agent', user: 'User', conversation: 'Conversation', id: 'Task id', callId: 'Call id', copy: 'Copy id',
-    taken: 'Taken on', started: 'Started', ended: 'Ended', due: 'Goes on', priority: 'Priority', attempts: 'Attempts', claims: 'Taken by a worker',
-    deaths: 'Workers died with it', times: (text: string, count: number) => (count === 1 ? 'once' : `${text} times`),
+    tool: 'Tool', call: 'Call', record: 'Open in Calls', agent: 'Agent', user: 'User', conversation: 'Conversation', id: 'Task id', callId: 'Call id', copy: 'Copy id',
+    taken: 'Created', started: 'Started', ended: 'Ended', due: 'Resumes', priority: 'Priority', attempts: 'Attempts', claims: 'Claimed by a worker',
+    deaths: 'Worker crashes', times: (text: string, count: number) => (count === 1 ? 'once' : `${text} times`),
   },
   {
     tool: '工具', call: '调用', record: '打开调用记录', agent: '智能体', user: '用户', conversation: '会话', id: '任务 ID', callId: '调用 ID', copy: '复制 ID',
@@ -25,7 +25,7 @@ const WORDS = words(
 );
 
 export function TaskFacts({ task }: { task: Task }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const agentName = useAgentName();
   const personName = usePersonName();
@@ -36,7 +36,7 @@ export function TaskFacts({ task }: { task: Task }) {
   const facts: [string, ReactNode][] = [
     [t.tool, <Link key="v" to="/tools/$id" params={{ id: toolId }} search={{ tab: undefined }}>{task.toolName}</Link>],
   ];
-  // A call is on record once it has ended.
+  // The call is logged once the task has ended.
   if (callId !== null && startedAt !== null && endedAt !== null) facts.push([t.call, <RecordLink key="v" callId={callId} />]);
   if (agentId !== null) facts.push([t.agent, <Link key="v" to="/agents/$id" params={{ id: agentId }}>{agentName(agentId) ?? short(agentId)}</Link>]);
   if (userId !== null) facts.push([t.user, personName(userId) ?? id(userId)]);
@@ -67,6 +67,6 @@ const NO_FILTERS = {
 };
 
 function RecordLink({ callId }: { callId: string }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return <Link to="/calls" search={{ ...NO_FILTERS, call: callId }}>{t.record}<ArrowUpRight size={14} aria-hidden /></Link>;
 }

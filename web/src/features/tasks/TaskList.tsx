@@ -1,4 +1,4 @@
-// The list itself: only what can be seen is drawn, and more is fetched on the way down.
+// The virtualized list of tasks, which fetches more rows while the user scrolls down.
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef } from 'react';
 
@@ -6,40 +6,40 @@ import { useAgentName, usePersonName } from '@/api/names';
 import { useNow } from '@/components/useNow';
 import { useTop } from '@/components/useTop';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './TaskList.module.css';
 import { rowId, TaskRow } from './TaskRow';
 import { isEnded, type Task } from './tasks';
 
-const WORDS = words(
-  { tasks: 'Tasks', time: 'Taken on', status: 'Status', tool: 'Tool', duration: 'Duration', who: 'By' },
+const TEXTS = texts(
+  { tasks: 'Tasks', time: 'Created', status: 'Status', tool: 'Tool', duration: 'Duration', who: 'By' },
   { tasks: '任务', time: '提交时间', status: '状态', tool: '工具', duration: '耗时', who: '调用者' },
 );
 
 const ROW_HEIGHT = 42;
-/** So many rows before the end more are fetched. */
-const EARLY = 30;
+/** Number of rows before the end at which the next page is fetched. */
+const PREFETCH_ROWS = 30;
 const TICK = 1000;
 
 export interface TaskListProps {
   rows: readonly Task[];
   openId: string | undefined;
   currentId: string | undefined;
-  /** Called when what is at the end comes near. */
+  /** Called when the user scrolls near the end. */
   onNearEnd: () => void;
-  /** A row to go to; another object each time. */
+  /** The row to scroll to and focus; a new object for each request. */
   goal: { id: string } | undefined;
 }
 
 export function TaskList({ rows, openId, currentId, onNearEnd, goal }: TaskListProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const agentName = useAgentName();
   const personName = usePersonName();
   const now = useNow(rows.every(isEnded) ? undefined : TICK);
-  const place = useRef<HTMLDivElement>(null);
-  const margin = useTop(place);
+  const container = useRef<HTMLDivElement>(null);
+  const margin = useTop(container);
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ROW_HEIGHT,
@@ -49,7 +49,7 @@ export function TaskList({ rows, openId, currentId, onNearEnd, goal }: TaskListP
   });
   const items = virtual.getVirtualItems();
 
-  const isNearEnd = (items.at(-1)?.index ?? 0) >= rows.length - EARLY;
+  const isNearEnd = (items.at(-1)?.index ?? 0) >= rows.length - PREFETCH_ROWS;
   useEffect(() => {
     if (isNearEnd) onNearEnd();
   }, [isNearEnd, rows, onNearEnd]);
@@ -62,7 +62,7 @@ export function TaskList({ rows, openId, currentId, onNearEnd, goal }: TaskListP
     const index = goal === undefined ? -1 : latest.current.rows.findIndex((row) => row.id === goal.id);
     if (goal === undefined || index < 0) return;
     latest.current.virtual.scrollToIndex(index, { align: 'auto' });
-    // Once it is drawn.
+    // After the row has been rendered.
     requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById(rowId(goal.id))?.focus({ preventScroll: true })));
   }, [goal]);
 
@@ -78,13 +78,13 @@ export function TaskList({ rows, openId, currentId, onNearEnd, goal }: TaskListP
           <span role="columnheader">{t.who}</span>
         </div>
       </div>
-      <div ref={place} role="rowgroup" className={css.body} style={{ height: virtual.getTotalSize() }}>
+      <div ref={container} role="rowgroup" className={css.body} style={{ height: virtual.getTotalSize() }}>
         {items.map((item) => {
           const task = rows[item.index];
           if (task === undefined) return null;
           return (
             <div
-              key={item.key} data-index={item.index} ref={virtual.measureElement} role="presentation" className={css.place}
+              key={item.key} data-index={item.index} ref={virtual.measureElement} role="presentation" className={css.slot}
               style={{ transform: `translateY(${item.start - margin}px)` }}
             >
               <TaskRow

@@ -1,12 +1,12 @@
-// How a task stands: a sign and a word, so that it needs no colour.
+// The status of a task as icon and text, so that it does not depend on color.
 import { CircleCheck, CircleDashed, CirclePause, CirclePlay, CircleQuestionMark, CircleSlash, CircleX } from 'lucide-react';
 
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './TaskMark.module.css';
 import type { Status } from './tasks';
 
-const WORDS = words<Record<Status, string>>(
+const TEXTS = texts<Record<Status, string>>(
   {
     queued: 'Queued', running: 'Running', waiting: 'Waiting', succeeded: 'Succeeded', failed: 'Failed', cancelled: 'Cancelled', unknown: 'Unknown',
   },
@@ -19,7 +19,7 @@ const ICONS: Record<Status, typeof CircleX> = {
 };
 
 export function TaskMark({ status }: { status: Status }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const Icon = ICONS[status];
   return <span className={`${css.mark} ${css[status]}`}><Icon size={15} aria-hidden />{t[status]}</span>;
 }

@@ -1,4 +1,4 @@
-// Everything known about one task, beside the list.
+// The panel with all details of one task, beside the list.
 import { useQuery } from '@tanstack/react-query';
 import { ChevronDown, ChevronUp } from 'lucide-react';
 
@@ -7,25 +7,25 @@ import { IconButton } from '@/components/Button';
 import { RefusingCircuit } from '@/components/circuit/RefusingCircuit';
 import { Dialog } from '@/components/Dialog';
 import { Badge, WarningNote } from '@/components/Note';
-import { Loading, LoadFailed } from '@/components/Page';
+import { LoadFailed, Loading } from '@/components/Page';
 import { Progress } from '@/components/Progress';
-import { useStanding } from '@/components/taskStanding';
+import { useTaskStatusText } from '@/components/taskStatusText';
 import { useNow } from '@/components/useNow';
 import { Value } from '@/components/Value';
 import { useFormat } from '@/i18n/format';
 import { useKinds } from '@/i18n/kinds';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { TaskActions } from './TaskActions';
 import { TaskFacts } from './TaskFacts';
 import { TaskMark } from './TaskMark';
 import css from './TaskPanel.module.css';
-import { durationOf, failureOf, howFar, isEnded, type Task } from './tasks';
+import { durationOf, failureOf, isEnded, progressOf, type Task } from './tasks';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     task: 'Task', newer: 'Newer task (k)', older: 'Older task (j)', args: 'Arguments', result: 'Result', details: 'Details of the error', facts: 'About this task',
-    dead: 'Dead letter', unknown: 'It is not sent again by itself. Look whether it took effect and say so, or try it again.',
+    dead: 'Dead letter', unknown: 'It is not retried automatically. Check whether it took effect and record the outcome, or try it again.',
   },
   {
     task: '任务', newer: '较新的任务 (k)', older: '较早的任务 (j)', args: '参数', result: '结果', details: '错误详情', facts: '关于此任务',
@@ -34,7 +34,7 @@ const WORDS = words(
 );
 
 const BUSY_PAUSE = 1000;
-/** Somebody else may try it again. */
+/** Refetch interval of an ended task, which another user may retry. */
 const IDLE_PAUSE = 10_000;
 
 export interface TaskPanelProps {
@@ -44,7 +44,7 @@ export interface TaskPanelProps {
 }
 
 export function TaskPanel({ id, onClose, onMove }: TaskPanelProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const task = useQuery({
     queryKey: ['tasks', 'one', id],
     queryFn: () => ask(api.GET('/api/tasks/{id}', { params: { path: { id: id ?? '' } } })),
@@ -62,12 +62,12 @@ export function TaskPanel({ id, onClose, onMove }: TaskPanelProps) {
 }
 
 function Content({ task, onMove }: { task: Task; onMove: (by: number) => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const now = useNow(isEnded(task) ? undefined : BUSY_PAUSE);
-  const standing = useStanding()(task, format, now);
+  const statusText = useTaskStatusText()(task, format, now);
   const duration = durationOf(task, now);
-  const { fraction } = howFar(task);
+  const { fraction } = progressOf(task);
   const failure = failureOf(task);
   return (
     <>
@@ -82,9 +82,9 @@ function Content({ task, onMove }: { task: Task; onMove: (by: number) => void })
         </span>
       </div>
       {!isEnded(task) && fraction !== undefined && <Progress fraction={fraction} />}
-      {!isEnded(task) && standing !== undefined && <p className={css.standing}>{standing}</p>}
+      {!isEnded(task) && statusText !== undefined && <p className={css.statusText}>{statusText}</p>}
       {task.status === 'unknown' && <WarningNote>{failure !== undefined && <p>{failure.message}</p>}<p>{t.unknown}</p></WarningNote>}
-      {task.status === 'cancelled' && failure !== undefined && <p className={css.standing}>{failure.message}</p>}
+      {task.status === 'cancelled' && failure !== undefined && <p className={css.statusText}>{failure.message}</p>}
       {task.status === 'failed' && failure !== undefined && <Failure error={failure} />}
       <TaskActions task={task} />
       <section className={css.part}>
@@ -106,7 +106,7 @@ function Content({ task, onMove }: { task: Task; onMove: (by: number) => void })
 }
 
 function Failure({ error }: { error: NonNullable<ReturnType<typeof failureOf>> }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const kinds = useKinds();
   return (
     <div className={css.failure}>

@@ -1,38 +1,38 @@
-// One task in the list: a line on a desk, a card on a phone.
+// One task in the list: a table row on wide screens, a card on a phone.
 import { Link } from '@tanstack/react-router';
 import { Bot, Skull, UserRound } from 'lucide-react';
 import { memo } from 'react';
 
 import { type NameOf, short } from '@/api/names';
 import { Progress } from '@/components/Progress';
-import { useStanding } from '@/components/taskStanding';
+import { useTaskStatusText } from '@/components/taskStatusText';
 import type { Format } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './TaskList.module.css';
 import { TaskMark } from './TaskMark';
-import { durationOf, howFar, isEnded, type Task } from './tasks';
+import { durationOf, isEnded, progressOf, type Task } from './tasks';
 
-const WORDS = words({ dead: 'Dead letter' }, { dead: '死信' });
+const TEXTS = texts({ dead: 'Dead letter' }, { dead: '死信' });
 
 export interface TaskRowProps {
   task: Task;
   format: Format;
   agentName: NameOf;
   personName: NameOf;
-  /** What has ended does not change with it. */
+  /** The present time, for running durations; ended tasks do not depend on it. */
   now: number;
   isOpen: boolean;
-  /** The one that the Tab key comes to. */
+  /** True for the row that the Tab key focuses (roving tabindex). */
   isCurrent: boolean;
 }
 
 export const rowId = (id: string) => `task-${id}`;
 
 export const TaskRow = memo(function TaskRow({ task, format, agentName, personName, now, isOpen, isCurrent }: TaskRowProps) {
-  const t = useWords(WORDS);
-  const standing = useStanding()(task, format, now);
-  const { fraction } = howFar(task);
+  const t = useTexts(TEXTS);
+  const statusText = useTaskStatusText()(task, format, now);
+  const { fraction } = progressOf(task);
   const duration = durationOf(task, now);
   const who = task.agentId === null
     ? { icon: <UserRound size={14} aria-hidden />, name: personName(task.userId) ?? (task.userId === null ? '—' : short(task.userId)) }
@@ -49,7 +49,7 @@ export const TaskRow = memo(function TaskRow({ task, format, agentName, personNa
           {task.toolName}
         </Link>
         {task.deadLetter && <span className={css.dead}><Skull size={12} aria-hidden />{t.dead}</span>}
-        {standing !== undefined && <span className={`${css.standing} ${task.status === 'failed' ? css.wrong : ''}`} title={standing}>{standing}</span>}
+        {statusText !== undefined && <span className={`${css.statusText} ${task.status === 'failed' ? css.wrong : ''}`} title={statusText}>{statusText}</span>}
         {fraction !== undefined && !isEnded(task) && <span className={css.progress}><Progress fraction={fraction} /></span>}
       </span>
       <span role="cell" className={css.duration}>{duration === undefined ? '—' : format.duration(duration)}</span>

@@ -1,15 +1,15 @@
-// Calls that outlive their callers: how they stand, and everything known about the one that is opened.
+// Tasks: calls in the background with their status, and the details of the open task.
 import { getRouteApi } from '@tanstack/react-router';
 import { ListTodo, SearchX } from 'lucide-react';
 import { useState } from 'react';
 
 import { Button } from '@/components/Button';
 import { Empty } from '@/components/Note';
-import { Card, Loading, LoadFailed, Page } from '@/components/Page';
+import { Card, LoadFailed, Loading, Page } from '@/components/Page';
 import { useRowKeys } from '@/components/rowKeys';
 import { Segmented } from '@/components/Segmented';
 import { ToolFilter } from '@/components/ToolFilter';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { TaskList } from './TaskList';
 import { TaskPanel } from './TaskPanel';
@@ -17,12 +17,12 @@ import css from './TasksPage.module.css';
 import { type View, viewOf, VIEWS } from './tasks';
 import { useTasks } from './useTasks';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'Tasks', about: 'Calls that go on when nobody waits for them.', view: 'Which tasks', all: 'All', waiting: 'Waiting', running: 'Running', failed: 'Failed',
-    unknown: 'Unknown', dead: 'Dead letters', nothing: 'No tasks yet', clear: 'Show all tasks', more: 'Fetching more…',
-    nothingText: 'A call made with the option mode: "async", or of a tool that runs in the background or asks a person first, is a task, and appears here.',
-    noMatch: 'No task stands like that', noMatchText: 'Other tasks may be there all the same.',
+    title: 'Tasks', about: 'Background calls.', view: 'Status', all: 'All', waiting: 'Waiting', running: 'Running', failed: 'Failed',
+    unknown: 'Unknown', dead: 'Dead letters', nothing: 'No tasks yet', clear: 'Show all tasks', more: 'Loading more…',
+    nothingText: 'Calls with the option mode: "async", and calls of tools that run in the background or need approval, are tasks and appear here.',
+    noMatch: 'No matching tasks', noMatchText: 'There may be tasks with another status.',
   },
   {
     title: '任务', about: '无人等待也会继续执行的调用。', view: '显示哪些任务', all: '全部', waiting: '等待中', running: '运行中', failed: '失败',
@@ -35,7 +35,7 @@ const WORDS = words(
 const route = getRouteApi('/inside/tasks');
 
 export function TasksPage() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { view: word, tool, task: openId } = route.useSearch();
   const view = viewOf(word);
   const navigate = route.useNavigate();

@@ -1,4 +1,4 @@
-// One place to bring tools in: a source, a look at what would come, and what came.
+// The import page, in three steps: source, preview, result.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
@@ -9,24 +9,24 @@ import { Button } from '@/components/Button';
 import { LeaveGuard } from '@/components/LeaveGuard';
 import { Hint } from '@/components/Note';
 import { Page } from '@/components/Page';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { PreviewStep } from './import/PreviewStep';
 import css from './import/PreviewStep.module.css';
 import { ResultStep } from './import/ResultStep';
-import { type Options, type Outcome, run, type Run } from './import/run';
+import { type Options, type ImportResult, runImport, type ImportRequest } from './import/run';
 import type { Source } from './import/sources';
 import { SourceStep } from './import/SourceStep';
-import { WORDS } from './import/words';
+import { TEXTS } from './import/texts';
 
 export function ImportPage() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const may = useMay('editor');
   return may ? <Steps /> : <Frame><Hint>{t.notAllowed}</Hint></Frame>;
 }
 
 function Frame({ actions, children }: { actions?: ReactNode; children: ReactNode }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const back = <Link to="/tools" search={{ q: undefined, category: undefined }}>{t.tools}</Link>;
   return <Page title={t.title} about={t.about} back={back} actions={actions}>{children}</Page>;
 }
@@ -34,67 +34,67 @@ function Frame({ actions, children }: { actions?: ReactNode; children: ReactNode
 interface Preview {
   source: Source;
   options: Options;
-  outcome: Outcome;
+  outcome: ImportResult;
 }
 
 function Steps() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const queries = useQueryClient();
   const isAdmin = useMay('admin');
   const [round, setRound] = useState(0);
   const [preview, setPreview] = useState<Preview | null>(null);
-  const look = useMutation({
+  const previewing = useMutation({
     mutationFn: async ({ source, options }: Omit<Preview, 'outcome'>): Promise<Preview> => ({
-      source, options, outcome: await run({ source, options, only: null, isDry: true, isAdmin }),
+      source, options, outcome: await runImport({ source, options, only: null, isDry: true, isAdmin }),
     }),
     onSuccess: setPreview,
   });
-  const store = useMutation({
-    mutationFn: (asked: Omit<Run, 'isDry' | 'isAdmin'>) => run({ ...asked, isDry: false, isAdmin }),
+  const importing = useMutation({
+    mutationFn: (request: Omit<ImportRequest, 'isDry' | 'isAdmin'>) => runImport({ ...request, isDry: false, isAdmin }),
     onSuccess: async () => {
       await Promise.all([['secrets'], ['tools'], ['agents'], ['providers'], ['alerts']].map((queryKey) => queries.invalidateQueries({ queryKey })));
     },
   });
-  const leave = () => {
+  const reset = () => {
     setPreview(null);
-    look.reset();
-    store.reset();
+    previewing.reset();
+    importing.reset();
   };
-  const more = () => {
-    leave();
+  const restart = () => {
+    reset();
     setRound(round + 1);
   };
-  if (store.data !== undefined) return <Frame><Arrival><ResultStep outcome={store.data} onMore={more} /></Arrival></Frame>;
+  if (importing.data !== undefined) return <Frame><FocusOnMount><ResultStep outcome={importing.data} onMore={restart} /></FocusOnMount></Frame>;
   return (
-    <Frame actions={preview !== null && <Button icon={<ArrowLeft aria-hidden />} onPress={leave}>{t.back}</Button>}>
+    <Frame actions={preview !== null && <Button icon={<ArrowLeft aria-hidden />} onPress={reset}>{t.back}</Button>}>
       <LeaveGuard isChanged={preview !== null} title={t.leave} text={t.lost} />
-      {/* Stays while the preview is looked at, so that one can come back to what was given. */}
+      {/* Stays mounted during the preview, so that its input is still there when the user goes back. */}
       <div hidden={preview !== null}>
         <SourceStep
-          key={round} isPending={look.isPending} error={look.error} onChange={() => look.error !== null && look.reset()}
-          onPreview={(source, baseUrl) => look.mutate({ source, options: { name: '', baseUrl } })}
+          key={round} isPending={previewing.isPending} error={previewing.error} onChange={() => previewing.error !== null && previewing.reset()}
+          onPreview={(source, baseUrl) => previewing.mutate({ source, options: { name: '', baseUrl } })}
         />
       </div>
       {preview !== null && (
-        <Arrival>
+        <FocusOnMount>
           <PreviewStep
-            kind={preview.source.kind} outcome={preview.outcome} options={preview.options} isReading={look.isPending}
-            isStoring={store.isPending} error={store.error ?? look.error}
-            onOptions={(options) => look.mutate({ source: preview.source, options })}
-            onImport={(only) => store.mutate({ source: preview.source, options: preview.options, only })}
+            kind={preview.source.kind} outcome={preview.outcome} options={preview.options} isReading={previewing.isPending}
+            isStoring={importing.isPending} error={importing.error ?? previewing.error}
+            onOptions={(options) => previewing.mutate({ source: preview.source, options })}
+            onImport={(only) => importing.mutate({ source: preview.source, options: preview.options, only })}
           />
-        </Arrival>
+        </FocusOnMount>
       )}
     </Frame>
   );
 }
 
-/** What comes in the place of what was pressed takes the focus. */
-function Arrival({ children }: { children: ReactNode }) {
-  const place = useRef<HTMLDivElement>(null);
+/** Moves the focus and the scroll position to a new step, because the pressed button is gone. */
+function FocusOnMount({ children }: { children: ReactNode }) {
+  const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
     scrollTo({ top: 0 });
-    place.current?.focus({ preventScroll: true });
+    container.current?.focus({ preventScroll: true });
   }, []);
-  return <div ref={place} tabIndex={-1} className={css.arrival}>{children}</div>;
+  return <div ref={container} tabIndex={-1} className={css.arrival}>{children}</div>;
 }

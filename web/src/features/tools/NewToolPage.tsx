@@ -1,4 +1,4 @@
-// A new HTTP tool: from the form, or from a pasted cURL command.
+// The page of a new HTTP tool: a form, or a pasted cURL command.
 import { useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useLocation, useNavigate } from '@tanstack/react-router';
 import { ClipboardPaste } from 'lucide-react';
@@ -9,21 +9,21 @@ import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
 import { Hint } from '@/components/Note';
 import { Page } from '@/components/Page';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { CurlDialog } from './edit/CurlDialog';
 import { type Definition, inputOf, NEW_TOOL } from './edit/definition';
 import { ToolEditor } from './edit/ToolEditor';
 
-const WORDS = words(
-  { title: 'New tool', about: 'An HTTP API becomes something an agent can call.', back: 'Tools', curl: 'Paste a cURL command', noRight: 'Making tools needs the role editor.' },
+const TEXTS = texts(
+  { title: 'New tool', about: 'Turn an HTTP API into a tool that agents can call.', back: 'Tools', curl: 'Paste a cURL command', noRight: 'Creating tools requires the editor role.' },
   { title: '新建工具', about: '让一个 HTTP 接口成为智能体可以调用的工具。', back: '工具', curl: '粘贴 cURL 命令', noRight: '创建工具需要编辑者权限。' },
 );
 
 const route = getRouteApi('/inside/tools/new');
 
 export function NewToolPage() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const navigate = useNavigate();
   const queries = useQueryClient();
   const mayEdit = useMay('editor');
@@ -41,7 +41,7 @@ export function NewToolPage() {
   const actions = mayEdit && <Button icon={<ClipboardPaste aria-hidden />} onPress={() => setIsPasting(true)}>{t.curl}</Button>;
   return (
     <Page title={t.title} about={t.about} back={back} actions={actions}>
-      {mayEdit ? <ToolEditor begun={NEW_TOOL} part={part} save={create} onChanged={setIsFormChanged} /> : <Hint>{t.noRight}</Hint>}
+      {mayEdit ? <ToolEditor initial={NEW_TOOL} part={part} save={create} onChanged={setIsFormChanged} /> : <Hint>{t.noRight}</Hint>}
       <CurlDialog isOpen={isPasting} onClose={() => setIsPasting(false)} isFormChanged={isFormChanged} />
     </Page>
   );

@@ -1,4 +1,4 @@
-// One tool: what it is, how it does, and its three sides: try it, its definition, its versions.
+// The page of a tool: facts, statistics, and the tabs Try it, Definition and Versions.
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { Hammer } from 'lucide-react';
@@ -9,12 +9,12 @@ import { useMay } from '@/api/me';
 import { Empty } from '@/components/Note';
 import { LoadFailed, Loading, Page } from '@/components/Page';
 import { Tabs } from '@/components/Tabs';
-import { useLanguage, useWords, words } from '@/i18n/language';
+import { useLanguage, useTexts, texts } from '@/i18n/language';
 import { titleOf } from '@/i18n/title';
 
 import { ActiveSwitch } from './page/ActiveSwitch';
 import { CircuitNote } from './page/CircuitNote';
-import { isProvided, type Tool, toolQuery } from './page/tool';
+import { isBuiltIn, type Tool, toolQuery } from './page/tool';
 import { ToolFacts } from './page/ToolFacts';
 import head from './page/ToolHead.module.css';
 import { ToolMenu } from './page/ToolMenu';
@@ -24,10 +24,10 @@ import { TryTab } from './try/TryTab';
 const EditTab = lazy(() => import('./edit/EditTab').then(({ EditTab: Tab }) => ({ default: Tab })));
 const VersionsTab = lazy(() => import('./versions/VersionsTab').then(({ VersionsTab: Tab }) => ({ default: Tab })));
 
-const WORDS = words(
+const TEXTS = texts(
   {
     tool: 'Tool', tools: 'Tools', parts: 'Parts of the tool', try: 'Try it', arguments: 'Arguments', definition: 'Definition', versions: 'Versions',
-    gone: 'There is no such tool', goneText: 'It may have been deleted or renamed, or it is in another space.', back: 'To all tools',
+    gone: 'Tool not found', goneText: 'It may have been deleted or renamed, or it is in another space.', back: 'Show all tools',
   },
   {
     tool: '工具', tools: '工具', parts: '工具的各部分', try: '试用', arguments: '参数', definition: '定义', versions: '版本',
@@ -41,7 +41,7 @@ type TabName = (typeof TABS)[number];
 const route = getRouteApi('/inside/tools/$id');
 
 export function ToolPage() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { id } = route.useParams();
   const { data, error, refetch } = useQuery(toolQuery(id));
   if (data !== undefined) return <ToolView tool={data.data} tag={data.tag} id={id} />;
@@ -57,7 +57,7 @@ export function ToolPage() {
 }
 
 function ToolView({ tool, tag, id }: { tool: Tool; tag: string | null; id: string }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { language } = useLanguage();
   const { tab, part } = route.useSearch();
   const navigate = route.useNavigate();
@@ -68,8 +68,8 @@ function ToolView({ tool, tag, id }: { tool: Tool; tag: string | null; id: strin
     definition: <EditTab tool={tool} tag={tag} part={part} />,
     versions: <VersionsTab tool={tool} />,
   };
-  // What comes with the program has no versions to go back to.
-  const shown = TABS.filter((name) => name !== 'versions' || !isProvided(tool));
+  // Built-in tools have no versions.
+  const names = TABS.filter((name) => name !== 'versions' || !isBuiltIn(tool));
   return (
     <Page
       title={titleOf(tool, language)} about={<ToolFacts tool={tool} />}
@@ -80,7 +80,7 @@ function ToolView({ tool, tag, id }: { tool: Tool; tag: string | null; id: strin
       <Tabs
         label={t.parts} selected={open}
         onSelect={(next) => next !== open && void navigate({ search: { tab: next === 'try' ? undefined : next } })}
-        tabs={shown.map((name) => ({
+        tabs={names.map((name) => ({
           id: name, label: name === 'try' && !mayCall ? t.arguments : t[name], content: <Suspense fallback={<Loading />}>{content[name]}</Suspense>,
         }))}
       />
@@ -92,7 +92,7 @@ interface ToolSideProps {
   tool: Tool;
   tag: string | null;
   id: string;
-  /** The definition is open, which says by itself whether the tool is on; switched beside it, it would be overtaken. */
+  /** The Definition tab is open. It has its own switch; a second one would make its draft outdated. */
   isForm: boolean;
 }
 
@@ -101,7 +101,7 @@ function ToolSide({ tool, tag, id, isForm }: ToolSideProps) {
   return (
     <div className={head.side}>
       <ToolStats tool={tool} />
-      {!(isForm && mayEdit && !isProvided(tool)) && <ActiveSwitch tool={tool} tag={tag} id={id} />}
+      {!(isForm && mayEdit && !isBuiltIn(tool)) && <ActiveSwitch tool={tool} tag={tag} id={id} />}
       <ToolMenu tool={tool} />
     </div>
   );

@@ -1,4 +1,4 @@
-// All tools: by category, found by their words, and the way to a new one.
+// The list of tools: by category or by search, with buttons to create and import.
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Import, Plus, SearchX } from 'lucide-react';
@@ -9,7 +9,7 @@ import { Button } from '@/components/Button';
 import { SearchField } from '@/components/Field';
 import { Empty } from '@/components/Note';
 import { LoadFailed, Loading, Page } from '@/components/Page';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { Categories } from './list/Categories';
 import { FirstTool } from './list/FirstTool';
@@ -18,12 +18,12 @@ import { isSample } from './list/sample';
 import { ToolGrid } from './list/ToolGrid';
 import css from './list/ToolsPage.module.css';
 import { useSearchText } from './list/useSearchText';
-import { isProvided } from './page/tool';
+import { isBuiltIn } from './page/tool';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'Tools', about: 'What agents can do.', create: 'New tool', bring: 'Import', search: 'Search tools',
-    none: 'No tool matches', noneAbout: 'Search looks at names and descriptions.', clear: 'Show all tools',
+    title: 'Tools', about: 'Functions that agents can call.', create: 'New tool', bring: 'Import', search: 'Search tools',
+    none: 'No tool matches', noneAbout: 'Search covers names and descriptions.', clear: 'Show all tools',
   },
   {
     title: '工具', about: '智能体能做的事。', create: '新建工具', bring: '导入', search: '搜索工具',
@@ -34,7 +34,7 @@ const WORDS = words(
 const route = getRouteApi('/inside/tools');
 
 export function ToolsPage() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const navigate = route.useNavigate();
   const mayEdit = useMay('editor');
   const { q, category } = route.useSearch();
@@ -48,7 +48,7 @@ export function ToolsPage() {
   });
   const tools = useMemo(() => list.data?.pages.flatMap((page) => page.tools) ?? [], [list.data]);
   const counts = useMemo(() => new Map(categories.data?.map(({ category: name, count }) => [name, count])), [categories.data]);
-  const hasNoneOfOnesOwn = isByCategory && list.isSuccess && !list.hasNextPage && tools.every((tool) => isProvided(tool) || isSample(tool));
+  const hasNoCustomTools = isByCategory && list.isSuccess && !list.hasNextPage && tools.every((tool) => isBuiltIn(tool) || isSample(tool));
   const error = list.error ?? categories.error;
   const actions = mayEdit && (
     <>
@@ -63,7 +63,7 @@ export function ToolsPage() {
         <SearchField label={t.search} value={typed} onChange={setTyped} />
         <Categories categories={categories.data ?? []} chosen={category} q={q} />
       </div>
-      {hasNoneOfOnesOwn && mayEdit && <FirstTool tools={tools} />}
+      {hasNoCustomTools && mayEdit && <FirstTool tools={tools} />}
       {error !== null && <LoadFailed error={error} again={() => void Promise.all([categories.refetch(), list.refetch()])} />}
       {list.isPending && error === null && <Loading />}
       {list.isSuccess && tools.length === 0 && !list.hasNextPage && !isByCategory && <Empty icon={<SearchX />} title={t.none} action={all}>{t.noneAbout}</Empty>}

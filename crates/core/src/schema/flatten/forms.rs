@@ -1,5 +1,5 @@
-//! Alternatives at the root of a schema, joined into one object: which value of which property selects each of
-//! them, and which properties belong to it, is written into descriptions.
+//! Alternatives at the root of a schema, joined into one object. Descriptions state which property value
+//! selects each alternative, and which properties belong to it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 use super::FlatObject;
 use super::join::{choices, either};
 
-/// Longer labels are cut, in characters.
+/// Maximum length of a label, in characters.
 const MAX_LABEL: usize = 60;
 
 /// Maximum number of alternatives that the description of a property names.
 const MAX_NAMED: usize = 50;
 
-/// In more alternatives than this, a property of most of them is told by those that lack it.
+/// Number of alternatives above which a property of most of them lists those without it instead.
 const MANY: usize = 4;
 
 /// The alternatives of one `oneOf` or `anyOf`.
@@ -22,7 +22,7 @@ pub(super) struct Forms {
     forms: Vec<FlatObject>,
     /// The property whose value selects an alternative.
     discriminator: Option<String>,
-    /// What each alternative is called: the values of the discriminator, else its title.
+    /// The name of each alternative: the values of the discriminator, or its title.
     labels: Vec<Option<String>>,
 }
 
@@ -43,7 +43,7 @@ impl Forms {
         Self { forms, discriminator, labels }
     }
 
-    /// Merges the alternatives into the object that they stand in.
+    /// Merges the alternatives into the surrounding object.
     pub(super) fn join_into(mut self, object: &mut FlatObject) {
         let required = self.required_by_all();
         let lines = self.lines(&required);
@@ -61,14 +61,18 @@ impl Forms {
                 texts.extend(lines.iter().cloned());
             }
             let text = texts.join(if is_discriminator { "\n" } else { "; " });
-            match object.properties.get(&property.name).and_then(|known| known.get("description")?.as_str()) {
-                Some(known) if is_discriminator && !text.is_empty() => {
-                    describe(&mut joined, format!("{known}\n{text}"));
+            match object
+                .properties
+                .get(&property.name)
+                .and_then(|existing| existing.get("description")?.as_str())
+            {
+                Some(existing) if is_discriminator && !text.is_empty() => {
+                    describe(&mut joined, format!("{existing}\n{text}"));
                 }
                 Some(_) => {}
                 None => describe(&mut joined, text),
             }
-            // An alternative without the property leaves it as the object has it.
+            // An alternative without the property leaves the object's one unchanged.
             let is_in_all = property.schemas.len() == self.forms.len();
             if is_in_all || !object.properties.contains_key(&property.name) {
                 let described = joined.get("description").cloned();
@@ -90,7 +94,7 @@ impl Forms {
         object.require(required);
     }
 
-    /// The names that every alternative requires.
+    /// Returns the names that every alternative requires.
     fn required_by_all(&self) -> Vec<String> {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for name in self.forms.iter().flat_map(|form| &form.required.ordered) {
@@ -100,7 +104,7 @@ impl Forms {
         first.filter(|name| counts.get(name.as_str()) == Some(&self.forms.len())).cloned().collect()
     }
 
-    /// What is told of each alternative: its label, its description and what it requires.
+    /// Returns the description of each alternative: its label, its description and its required properties.
     fn lines(&self, required_by_all: &[String]) -> Vec<String> {
         let required_by_all: HashSet<&String> = required_by_all.iter().collect();
         let line = |(form, label): (&FlatObject, &Option<String>)| {
@@ -110,7 +114,7 @@ impl Forms {
                 });
             let needs: Vec<&str> = needs.map(String::as_str).collect();
             let needs = (!needs.is_empty()).then(|| format!("Needs {}.", needs.join(", ")));
-            // A title says nothing beside the value that it repeats.
+            // A title that repeats the label adds nothing.
             let title = form.text("title").filter(|title| Some(*title) != label.as_deref());
             let about = [title, form.text("description"), needs.as_deref()];
             let about: Vec<&str> = about.into_iter().flatten().collect();
@@ -124,16 +128,16 @@ impl Forms {
         self.forms.iter().zip(&self.labels).filter_map(line).collect()
     }
 
-    /// All properties, in the order in which they first occur.
+    /// Returns all properties in the order of their first occurrence.
     fn properties(&mut self) -> Vec<Property> {
-        let (mut properties, mut places) = (Vec::<Property>::new(), HashMap::new());
+        let (mut properties, mut indexes) = (Vec::<Property>::new(), HashMap::new());
         for (form, object) in self.forms.iter_mut().enumerate() {
             for (name, schema) in std::mem::take(&mut object.properties) {
-                let place = *places.entry(name.clone()).or_insert_with(|| {
+                let index = *indexes.entry(name.clone()).or_insert_with(|| {
                     properties.push(Property { name, schemas: Vec::new() });
                     properties.len() - 1
                 });
-                if let Some(property) = properties.get_mut(place) {
+                if let Some(property) = properties.get_mut(index) {
                     property.schemas.push((form, schema));
                 }
             }
@@ -141,22 +145,22 @@ impl Forms {
         properties
     }
 
-    /// The descriptions of a property, each with the alternatives that it belongs to.
+    /// Returns the descriptions of a property, each with the alternatives that it belongs to.
     fn texts(&self, property: &Property, is_discriminator: bool) -> Vec<String> {
         let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
-        let mut places = HashMap::new();
+        let mut indexes = HashMap::new();
         for (form, schema) in &property.schemas {
             let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-            let place = *places.entry(text).or_insert_with(|| {
+            let index = *indexes.entry(text).or_insert_with(|| {
                 groups.push((text, Vec::new()));
                 groups.len() - 1
             });
-            if let Some((_, forms)) = groups.get_mut(place) {
+            if let Some((_, forms)) = groups.get_mut(index) {
                 forms.push(*form);
             }
         }
         let text = |(text, forms): &(&str, Vec<usize>)| {
-            // Alternatives within an alternative have said it already, and more exactly.
+            // Nested alternatives have added a more precise note already.
             let has_note = text.contains("(only with ") || text.contains("(not with ");
             let note = if is_discriminator || has_note { None } else { self.note(forms) };
             match (text.is_empty(), note) {
@@ -169,7 +173,7 @@ impl Forms {
         groups.iter().filter_map(text).collect()
     }
 
-    /// Which alternatives a property belongs to, where these are not all.
+    /// Returns a note with the alternatives that a property belongs to. Returns `None` if it belongs to all.
     fn note(&self, forms: &[usize]) -> Option<String> {
         let all = self.forms.len();
         if forms.len() == all {
@@ -191,7 +195,7 @@ impl Forms {
     }
 }
 
-/// The first property of which every alternative has other values.
+/// Returns the first property with distinct values in every alternative.
 fn discriminator(forms: &[FlatObject]) -> Option<String> {
     let first = forms.first().filter(|_| forms.len() > 1)?;
     let selects = |name: &&String| {

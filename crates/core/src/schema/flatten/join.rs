@@ -1,14 +1,14 @@
-//! Two schemas of one property as one: either may hold (alternatives), or both have to (`allOf`).
+//! Merges two schemas of one property: either may apply (alternatives), or both must (`allOf`).
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-/// Keywords that constrain nothing.
+/// Keywords that do not constrain a value.
 const ANNOTATIONS: [&str; 8] =
     ["description", "title", "default", "examples", "example", "$comment", "deprecated", "readOnly"];
 
-/// The values that a schema lists: those of its `enum`, or its `const`.
+/// Returns the values that a schema lists in its `enum` or `const`.
 pub(super) fn choices(schema: &Value) -> Vec<&Value> {
     schema.as_object().map(choices_in).unwrap_or_default()
 }
@@ -21,7 +21,7 @@ fn choices_in(schema: &Map<String, Value>) -> Vec<&Value> {
     }
 }
 
-/// A schema that allows what one of these allows. Its description is left to the caller.
+/// Returns a schema that allows the values of any of these. The caller sets its description.
 pub(super) fn either<'a>(schemas: impl Iterator<Item = &'a Value>) -> Value {
     let mut variants = Variants::default();
     let mut annotations: Option<Map<String, Value>> = None;
@@ -55,9 +55,9 @@ pub(super) fn either<'a>(schemas: impl Iterator<Item = &'a Value>) -> Value {
 #[derive(Default)]
 struct Variants {
     seen: HashSet<String>,
-    /// The values that some of them list.
+    /// Values listed by some of them.
     choices: Vec<Value>,
-    /// The type of all that list values; none where they differ.
+    /// The common type of all variants that list values; `None` if they differ.
     choice_type: Option<Option<Value>>,
     others: Vec<Value>,
 }
@@ -79,7 +79,7 @@ impl Variants {
             }
             return;
         }
-        // Alternatives within alternatives are alternatives.
+        // Nested alternatives are flattened.
         let nested = constraints.get("anyOf").and_then(Value::as_array).filter(|_| constraints.len() == 1);
         let schemas = nested.cloned().unwrap_or_else(|| vec![Value::Object(constraints)]);
         for schema in schemas {
@@ -90,7 +90,7 @@ impl Variants {
     }
 
     fn into_schema(self) -> Map<String, Value> {
-        // Some readers want a type beside an enum of texts.
+        // Some clients require a type next to an enum of texts.
         let are_texts = self.choices.iter().all(Value::is_string);
         let listed = self.choice_type.map(|kind| {
             let kind = kind.or_else(|| are_texts.then(|| "string".into()));
@@ -109,8 +109,8 @@ impl Variants {
     }
 }
 
-/// Makes a schema require what another one requires, too. Its own annotations stay. A conflict makes it one flat
-/// `allOf`, to which each further schema is appended: work and depth stay bounded however many there are.
+/// Adds the constraints of another schema. The annotations of `known` are unchanged. A conflict turns it into
+/// one flat `allOf`, to which each further schema is appended, so work and depth stay bounded.
 pub(super) fn constrain(known: &mut Value, more: Value) {
     let (one, other) = match (&mut *known, more) {
         (Value::Object(one), Value::Object(other)) => (one, other),
@@ -133,7 +133,7 @@ pub(super) fn constrain(known: &mut Value, more: Value) {
     one.extend(annotations);
 }
 
-/// Merges the keywords of a schema into those of another one. Returns false, and merges none, where two conflict.
+/// Merges the keywords of a schema into another one. Returns false, and merges none, if two conflict.
 fn merge(one: &mut Map<String, Value>, other: &Map<String, Value>) -> bool {
     let lists = |name: &str| ["const", "enum"].contains(&name);
     let conflicts = |(name, value): (&String, &Value)| {
@@ -167,13 +167,13 @@ fn merge(one: &mut Map<String, Value>, other: &Map<String, Value>) -> bool {
     true
 }
 
-/// Whether a schema is an `allOf` with nothing but annotations beside it.
+/// Returns true if a schema is an `allOf` with only annotations next to it.
 fn is_conjunction(schema: &Map<String, Value>) -> bool {
     schema.get("allOf").is_some_and(Value::is_array)
         && schema.keys().all(|name| name == "allOf" || is_annotation(name))
 }
 
-/// The parts of a conjunction; any other schema is one part.
+/// Returns the parts of a conjunction; any other schema is a single part.
 fn parts(mut constraints: Map<String, Value>) -> Vec<Value> {
     match constraints.get_mut("allOf").map(Value::take) {
         Some(Value::Array(parts)) if constraints.len() == 1 => parts,
@@ -185,7 +185,7 @@ fn parts(mut constraints: Map<String, Value>) -> Vec<Value> {
     }
 }
 
-/// The annotations of a schema, and its constraints.
+/// Splits a schema into its annotations and its constraints.
 fn split(schema: Map<String, Value>) -> (Map<String, Value>, Map<String, Value>) {
     schema.into_iter().partition(|(name, _)| is_annotation(name))
 }

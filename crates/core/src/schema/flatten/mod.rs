@@ -1,5 +1,6 @@
-//! One plain object schema from a schema with references and alternatives at its root: model providers accept
-//! neither there. Every property, every allowed value and every description of the alternatives is kept.
+//! Flattens a schema with references and alternatives at its root into one plain object schema, because model
+//! providers accept neither there. Preserves every property, allowed value and description of the
+//! alternatives.
 
 mod forms;
 mod join;
@@ -12,13 +13,14 @@ use serde_json::{Map, Value, json};
 use self::forms::Forms;
 use crate::json;
 
-/// References and alternatives within one another, at the root.
+/// Maximum nesting of references and alternatives at the root.
 const MAX_DEPTH: usize = 8;
 
-/// Schemas visited and values copied in all: references would otherwise multiply both without bound.
+/// Maximum number of visited schemas and copied values. References could otherwise multiply both without
+/// bound.
 const MAX_WORK: usize = 50_000;
 
-/// Keywords that the flattened root does not have: they are merged, or no reader accepts them there.
+/// Keywords that the flattened root does not contain: they are merged, or not accepted by clients there.
 const NOT_AT_ROOT: [&str; 15] = [
     "$schema",
     "$id",
@@ -37,19 +39,25 @@ const NOT_AT_ROOT: [&str; 15] = [
     "required",
 ];
 
-/// Why a schema cannot be one object.
+/// Why a schema cannot be flattened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FlattenError {
     /// It does not describe an object.
     NotObject,
-    /// It is too deep, refers to itself, or holds too many alternatives.
+    /// It is too deep, recursive, or has too many alternatives.
     TooLarge,
-    /// It refers to something that is not in it.
+    /// A reference at its root has no target.
     UnknownReference(String),
 }
 
-/// Returns the schema with one object at its root. The result may allow more than the schema: arguments are
-/// still validated against the schema itself. Its references point into the result.
+/// Merges the references and alternatives at the root of a schema into one object schema. The result may accept
+/// arguments that `schema` rejects, so validate arguments against `schema`.
+///
+/// Drops alternatives that are not objects. `null` and `true` become an object schema without properties. Rewrites
+/// references whose target moved; a reference below the root without a target is unchanged.
+///
+/// Returns an error if the schema does not describe an object, is too large or recursive at its root, or has a
+/// reference at its root without a target.
 pub fn flatten(schema: &Value) -> Result<Value, FlattenError> {
     let mut flattener = Flattener { root: schema, remaining: MAX_WORK };
     let mut object = FlatObject::default();
@@ -63,18 +71,18 @@ pub fn flatten(schema: &Value) -> Result<Value, FlattenError> {
 
 struct Flattener<'a> {
     root: &'a Value,
-    /// Schemas that may still be visited, and values that may still be copied.
+    /// Remaining number of schemas to visit and values to copy.
     remaining: usize,
 }
 
 /// An object schema while it is assembled.
 #[derive(Default)]
 struct FlatObject {
-    /// All keywords besides `properties` and `required`; the first occurrence counts.
+    /// All keywords except `properties` and `required`; the first occurrence wins.
     fields: Map<String, Value>,
     properties: Map<String, Value>,
     required: Names,
-    /// What the description says of alternatives that no property tells apart.
+    /// Descriptions of alternatives that no property selects.
     forms: Vec<String>,
 }
 
@@ -92,7 +100,7 @@ impl Flattener<'_> {
         remaining.map(drop).ok_or(FlattenError::TooLarge)
     }
 
-    /// Merges a schema into an object that has to satisfy it.
+    /// Merges a schema into an object that must conform to it.
     fn merge(&mut self, object: &mut FlatObject, schema: &Value, depth: usize) -> Result<(), FlattenError> {
         self.spend(1)?;
         if *schema == Value::Bool(true) {
@@ -133,7 +141,7 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    /// Merges alternatives: what one of them has may be there, what all of them require is required.
+    /// Merges alternatives: properties of any of them are allowed, properties required by all are required.
     fn merge_any(
         &mut self,
         object: &mut FlatObject,
@@ -145,7 +153,7 @@ impl Flattener<'_> {
             let mut form = FlatObject::default();
             match self.merge(&mut form, alternative, depth + 1) {
                 Ok(()) => forms.push(form),
-                // An alternative that is not an object cannot hold arguments.
+                // An alternative that is not an object cannot be selected by arguments.
                 Err(FlattenError::NotObject) => {}
                 Err(error @ (FlattenError::TooLarge | FlattenError::UnknownReference(_))) => {
                     return Err(error);
@@ -172,7 +180,7 @@ impl Names {
 }
 
 impl FlatObject {
-    /// Adds what a property has to satisfy.
+    /// Adds constraints to a property.
     fn constrain(&mut self, name: &str, schema: Value) {
         match self.properties.get_mut(name) {
             Some(known) => join::constrain(known, schema),
@@ -188,7 +196,7 @@ impl FlatObject {
         self.fields.get(field).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
     }
 
-    /// Whether it takes no property besides its own.
+    /// Returns true if additional properties are not allowed.
     fn is_closed(&self) -> bool {
         self.fields.get("additionalProperties") == Some(&Value::Bool(false))
     }

@@ -1,4 +1,4 @@
-//! References of a flattened schema. What they point at moves into `$defs` where the schema has lost it.
+//! References of a flattened schema. Their targets are moved into `$defs` if flattening removed them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,24 +8,24 @@ use super::{FlattenError, Flattener, NOT_AT_ROOT};
 use crate::json;
 use crate::schema::graph::pointed_at;
 
-/// Keywords that hold schemas by name.
+/// Keywords that contain named schemas.
 const NAMED: [&str; 6] =
     ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
-/// Keywords that hold values, in which `$ref` is no reference.
+/// Keywords that contain values, in which `$ref` is not a reference.
 const VALUES: [&str; 5] = ["enum", "const", "default", "examples", "example"];
 
-/// The name of the first part that moves. Further ones count on.
+/// Prefix of the names of moved parts.
 const PART: &str = "part_";
 
 impl<'a> Flattener<'a> {
-    /// What a reference points at in the whole schema, and its JSON pointer.
+    /// Returns the target of a reference in the original schema, and its JSON pointer.
     pub(super) fn target(&self, reference: &str) -> Option<(&'a Value, String)> {
         pointed_at(self.root, reference.strip_prefix('#')?)
     }
 
-    /// Moves each part that references point at and that the flattened schema has lost into its `$defs`, with all
-    /// that it refers to itself. A reference to nothing stays as it is.
+    /// Moves the lost targets of references into `$defs`, including the targets that these refer to. A
+    /// reference without a target is unchanged.
     pub(super) fn move_lost_parts(&mut self, flat: &mut Value) -> Result<(), FlattenError> {
         let changed = self.changed_properties(flat);
         let (mut names, mut moved) = (HashMap::<*const Value, String>::new(), Map::new());
@@ -58,7 +58,7 @@ impl<'a> Flattener<'a> {
         Ok(())
     }
 
-    /// The properties at the root of the schema that are others once it is flattened.
+    /// Returns the root properties that flattening changed.
     fn changed_properties(&self, flat: &Value) -> HashSet<&'a str> {
         let properties = self.root.get("properties").and_then(Value::as_object).into_iter().flatten();
         let is_changed = |name: &str, property: &Value| flat["properties"].get(name) != Some(property);
@@ -69,7 +69,7 @@ impl<'a> Flattener<'a> {
     }
 }
 
-/// Whether a flattened schema has something else where a pointer into the whole schema points, or nothing.
+/// Returns true if a pointer into the original schema has another target in the flattened one, or none.
 fn is_lost(pointer: &str, changed: &HashSet<&str>) -> bool {
     let mut segments = pointer.split('/').skip(1);
     match segments.next() {
@@ -82,7 +82,7 @@ fn is_lost(pointer: &str, changed: &HashSet<&str>) -> bool {
     }
 }
 
-/// A name that `$defs` does not have yet.
+/// Returns a name that is unused in `$defs`.
 fn unused_name(flat: &Value, number: &mut usize) -> String {
     loop {
         *number += 1;
@@ -123,7 +123,7 @@ mod tests {
         flatten(&schema).expect("flattened")
     }
 
-    /// What the reference in a part of a flattened schema points at.
+    /// The target of the reference in a part of a flattened schema.
     #[track_caller]
     fn followed<'a>(flat: &'a Value, part: &Value) -> &'a Value {
         let reference = part["$ref"].as_str().expect("a reference");
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_property_that_alternatives_narrow_is_still_referred_to_as_it_was() {
+    fn references_to_a_narrowed_property_have_the_same_target() {
         let schema = flat(json!({
             "properties": {"mode": {"type": "string"}},
             "oneOf": [
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn references_to_what_is_still_there_and_values_stay_as_they_are() {
+    fn references_with_a_target_and_values_are_unchanged() {
         let value = json!({"$ref": "#/anyOf/0/properties/a"});
         let schema = json!({
             "type": "object",
@@ -216,7 +216,7 @@ mod tests {
         }
         let alternatives = json!([{"properties": {"x": part}}, {"properties": references}]);
         assert_eq!(flatten(&json!({"anyOf": alternatives})), Err(FlattenError::TooLarge));
-        // Many references to one part are no multiplication.
+        // Many references to one part copy it only once.
         let reference = json!({"$ref": "#/anyOf/0/properties/x"});
         let references: serde_json::Map<String, Value> =
             (0..5_000).map(|at| (format!("r{at}"), reference.clone())).collect();

@@ -1,4 +1,4 @@
-//! Alternatives at the root lose nothing when they are joined, and cost no more than their size.
+//! Alternatives at the root are joined without loss, and at a cost proportional to their size.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn flat(schema: Value) -> Value {
 }
 
 #[test]
-fn constants_of_alternatives_become_one_enum_and_descriptions_tell_what_belongs_to_what() {
+fn constants_become_one_enum_and_descriptions_name_the_alternative_of_each_property() {
     let form = |name: &str, about: &str, required: Value, mut properties: Value| {
         properties["operation"] = json!({"const": name});
         json!({"title": name, "description": about, "type": "object", "properties": properties,
@@ -104,7 +104,7 @@ fn clashing_schemas_of_one_property_become_alternatives_of_it() {
 }
 
 #[test]
-fn what_the_root_says_of_a_property_is_narrowed_only_where_every_alternative_does() {
+fn a_root_property_is_narrowed_only_if_every_alternative_narrows_it() {
     let form = |value: Value| json!({"properties": {"mode": value}});
     let mode = |forms: Value| {
         let schema = json!({"type": "object", "properties": {"mode": {"type": "string"}}, "oneOf": forms});
@@ -124,7 +124,7 @@ fn what_the_root_says_of_a_property_is_narrowed_only_where_every_alternative_doe
 }
 
 #[test]
-fn alternatives_without_a_telling_property_are_described_at_the_root() {
+fn alternatives_without_a_discriminator_are_described_at_the_root() {
     let titled = flat(json!({"description": "Finds.", "anyOf": [
         {"title": "By name", "description": "Slow.", "properties": {"name": {"type": "string"}}, "required": ["name"]},
         {"title": "By id", "properties": {"id": {"type": "integer", "description": "Its id"}}},
@@ -141,7 +141,7 @@ fn alternatives_without_a_telling_property_are_described_at_the_root() {
 }
 
 #[test]
-fn a_property_of_most_alternatives_is_told_by_those_that_lack_it() {
+fn a_property_of_most_alternatives_lists_those_without_it() {
     let forms = (0..6).map(|number| {
         let mut properties = json!({"kind": {"const": number}});
         if number != 3 {
@@ -155,7 +155,7 @@ fn a_property_of_most_alternatives_is_told_by_those_that_lack_it() {
 }
 
 #[test]
-fn alternatives_within_alternatives_keep_every_value() {
+fn nested_alternatives_preserve_every_value() {
     let leaf = |name: &str| json!({"properties": {"op": {"const": name}, name: {"type": "string"}}, "required": ["op"]});
     let schema = flat(json!({
         "oneOf": [{"oneOf": [leaf("a"), leaf("b")]}, {"$ref": "#/$defs/c"}],
@@ -167,7 +167,7 @@ fn alternatives_within_alternatives_keep_every_value() {
 }
 
 #[test]
-fn what_is_not_an_object_or_has_no_end_is_refused() {
+fn non_objects_and_endless_schemas_are_rejected() {
     for (schema, error) in [
         (json!("object"), FlattenError::NotObject),
         (json!({"type": "string"}), FlattenError::NotObject),
@@ -182,7 +182,7 @@ fn what_is_not_an_object_or_has_no_end_is_refused() {
     ] {
         assert_eq!(flatten(&schema), Err(error), "{schema}");
     }
-    // Each level doubles what there is to visit, in 60 places.
+    // Each of the 60 references doubles the number of schemas to visit.
     let again: Vec<Value> = (0..60).map(|_| json!({"$ref": "#"})).collect();
     assert_eq!(flatten(&json!({"oneOf": again})), Err(FlattenError::TooLarge));
 }
@@ -209,7 +209,7 @@ fn only_alternatives_that_are_not_objects_are_dropped() {
             assert_eq!(schema["properties"], json!({"a": {}}), "{alternatives} {other}");
             assert_eq!(schema["required"], json!(["a"]), "{alternatives} {other}");
         }
-        // What takes any value takes any object.
+        // A schema that allows any value allows any object.
         assert_eq!(flat(json!({alternatives: [form, true]})).get("required"), None, "{alternatives}");
     }
 }
@@ -270,7 +270,7 @@ fn values_that_references_multiply_are_refused() {
             let schema = json!({alternatives: again, "$defs": {"x": x}});
             assert_eq!(flatten(&schema), Err(FlattenError::TooLarge), "{alternatives}");
         }
-        // A few references are no multiplication.
+        // A few references are accepted.
         assert!(flatten(&json!({"oneOf": again[..2], "$defs": {"x": x}})).is_ok());
     }
 }

@@ -1,54 +1,54 @@
-//! The prompt: a line is said, or is a command.
+//! The interactive prompt: each line is a message or a `/command`.
 
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::following::Following;
-use super::lines::is_terminal;
-use super::talk::Talk;
-use crate::commands::{encoded, failed, text};
-use crate::show;
+use super::session::ChatSession;
+use super::terminal::is_terminal;
+use super::turn_stream::TurnStream;
+use crate::commands::{path_segment, report_failure, text};
+use crate::output;
 
 const HELP: &str = "\
-/new        begin another conversation
-/history    the last conversations
-/open N     go on with one of them
-/retry      ask for the last answer again, or go on where it ended
-/exit       leave; so does Ctrl-D. Ctrl-C stops an answer";
+/new        start a new conversation
+/history    list the last conversations
+/open N     continue one of them
+/retry      repeat the last turn, or continue it if it did not finish
+/exit       exit, as does Ctrl-D; Ctrl-C stops a turn";
 
-/// So many conversations are offered.
-const OFFERED: usize = 10;
+/// Maximum number of conversations that `/history` lists.
+const MAX_LISTED: usize = 10;
 
-/// So many turns are shown of one that is gone on with.
-const TURNS: usize = 3;
+/// Maximum number of past turns that are printed of a continued conversation.
+const MAX_PAST_TURNS: usize = 3;
 
 pub(super) struct Prompt<'a> {
-    pub(super) talk: Talk<'a>,
-    /// What was offered last, for `/open`.
-    pub(super) offered: Vec<String>,
+    pub(super) session: ChatSession<'a>,
+    /// The ids of the conversations that `/history` listed last, for `/open`.
+    pub(super) listed: Vec<String>,
 }
 
-/// What the prompt got.
-enum Got {
+/// The next input of the prompt.
+enum Input {
     Line(String),
-    /// A result came by itself, and its turn was shown.
+    /// The result of a pending task started a turn, which was shown.
     Turn,
     End,
 }
 
 impl Prompt<'_> {
-    /// Until nobody says anything any more. `first` is said with the first line.
-    pub(super) async fn run(mut self, mut first: Vec<Value>) -> anyhow::Result<ExitCode> {
+    /// Runs until the input ends. `images` are sent with the first message.
+    pub(super) async fn run(mut self, mut images: Vec<Value>) -> anyhow::Result<ExitCode> {
         loop {
-            let line = match self.wait().await? {
-                Got::Line(line) => line,
-                Got::Turn => continue,
-                Got::End => {
-                    // What the shell says next begins on a line of its own.
+            let line = match self.next_input().await? {
+                Input::Line(line) => line,
+                Input::Turn => continue,
+                Input::End => {
+                    // Ends the line of the prompt before the shell prints its own.
                     if is_terminal() {
-                        self.talk.screen.note("");
+                        self.session.screen.note("");
                     }
                     return Ok(ExitCode::SUCCESS);
                 }
@@ -56,145 +56,150 @@ impl Prompt<'_> {
             match line.trim() {
                 "" => {}
                 "/exit" | "/quit" => return Ok(ExitCode::SUCCESS),
-                "/help" => self.talk.screen.note(HELP),
+                "/help" => self.session.screen.note(HELP),
                 "/new" => {
-                    self.talk.conversation = None;
-                    self.talk.pending.clear();
-                    self.talk.screen.note("a new conversation");
+                    self.session.conversation = None;
+                    self.session.pending.clear();
+                    self.session.screen.note("started a new conversation");
                 }
                 "/history" => self.history().await?,
                 "/retry" => self.retry().await?,
                 command if command.starts_with("/open") => self.open(command).await?,
                 command if command.starts_with('/') && !command.contains(' ') => {
-                    self.talk.screen.note(&format!("there is no {command}; /help says what there is"));
+                    self.session.screen.note(&format!("unknown command {command}; /help lists the commands"));
                 }
                 _ => {
-                    let content = super::content(line, std::mem::take(&mut first));
-                    self.talk.say(json!([{"role": "user", "content": content}]), None).await?;
+                    let content = super::content(line, std::mem::take(&mut images));
+                    self.session.send_messages(json!([{"role": "user", "content": content}]), None).await?;
                 }
             }
         }
     }
 
-    async fn wait(&mut self) -> anyhow::Result<Got> {
+    async fn next_input(&mut self) -> anyhow::Result<Input> {
         if is_terminal() {
-            self.talk.screen.ask("> ");
+            self.session.screen.ask("> ");
         }
-        let awaited = self.talk.conversation.clone().filter(|_| !self.talk.pending.is_empty());
-        let mut turn = awaited.map(|id| Following::after(self.talk.door, id, self.talk.last_event.clone()));
-        let begins = async {
+        let awaited = self.session.conversation.clone().filter(|_| !self.session.pending.is_empty());
+        let mut turn =
+            awaited.map(|id| TurnStream::resume(self.session.client, id, self.session.last_event.clone()));
+        let next_event = async {
             match &mut turn {
                 Some(turn) => turn.next().await,
                 None => std::future::pending().await,
             }
         };
-        let Some(lines) = &mut self.talk.lines else { return Ok(Got::End) };
+        let Some(lines) = &mut self.session.lines else { return Ok(Input::End) };
         let event = tokio::select! {
-            line = lines.next() => return Ok(line.map_or(Got::End, Got::Line)),
-            () = self.talk.interrupts.next() => return Ok(Got::End),
-            event = begins => event?,
+            line = lines.next() => return Ok(line.map_or(Input::End, Input::Line)),
+            () = self.session.interrupts.next() => return Ok(Input::End),
+            event = next_event => event?,
         };
         if let Some(turn) = turn {
-            self.talk.screen.note("");
-            self.talk.follow(turn.with(event), Instant::now()).await?;
+            self.session.screen.note("");
+            self.session.follow(turn.with_event(event), Instant::now()).await?;
         }
-        Ok(Got::Turn)
+        Ok(Input::Turn)
     }
 
     async fn history(&mut self) -> anyhow::Result<()> {
-        let answer = self.talk.door.get(&format!("/api/conversations?limit={OFFERED}")).await?;
-        if failed(&answer, false).is_some() {
+        let response = self.session.client.get(&format!("/api/conversations?limit={MAX_LISTED}")).await?;
+        if report_failure(&response, false).is_some() {
             return Ok(());
         }
-        let items = answer.data["items"].as_array().cloned().unwrap_or_default();
-        self.offered = items.iter().map(|item| text(item, "id").to_owned()).collect();
+        let items = response.data["items"].as_array().cloned().unwrap_or_default();
+        self.listed = items.iter().map(|item| text(item, "id").to_owned()).collect();
         let rows = items.iter().enumerate().map(|(number, item)| {
             let [title, agent, when, ..] = super::row(item);
             [(number + 1).to_string(), title, agent, when]
         });
-        show::table(rows.collect());
+        output::print_table(rows.collect());
         Ok(())
     }
 
     async fn open(&mut self, command: &str) -> anyhow::Result<()> {
         let number = command.trim_start_matches("/open").trim().parse::<usize>().ok();
-        let chosen = number.and_then(|number| self.offered.get(number.checked_sub(1)?)).cloned();
+        let chosen = number.and_then(|number| self.listed.get(number.checked_sub(1)?)).cloned();
         let Some(id) = chosen else {
-            self.talk.screen.note("which one? /history gives them numbers, and /open 1 opens the first");
+            self.session.screen.note("unknown number: /history lists conversations, /open 1 opens the first");
             return Ok(());
         };
-        let before = self.talk.agent.take();
-        if self.go_on_with(&id).await?.is_some() {
-            self.talk.agent = before;
+        let before = self.session.agent.take();
+        if self.resume(&id).await?.is_some() {
+            self.session.agent = before;
         }
         Ok(())
     }
 
-    /// Shows the end of a conversation, and goes on with it; the code to end with where it cannot be.
-    pub(super) async fn go_on_with(&mut self, id: &str) -> anyhow::Result<Option<ExitCode>> {
-        let answer = self.talk.door.get(&format!("/api/conversations/{}", encoded(id))).await?;
-        if let Some(code) = failed(&answer, false) {
+    /// Prints the last turns of a conversation and continues it. Returns the exit code of a printed failure.
+    pub(super) async fn resume(&mut self, id: &str) -> anyhow::Result<Option<ExitCode>> {
+        let response = self.session.client.get(&format!("/api/conversations/{}", path_segment(id))).await?;
+        if let Some(code) = report_failure(&response, false) {
             return Ok(Some(code));
         }
-        let data = &answer.data;
+        let data = &response.data;
         let turns = data["turns"].as_array().map(Vec::as_slice).unwrap_or_default();
-        for turn in turns.iter().skip(turns.len().saturating_sub(TURNS)) {
-            let said = turn["input"].as_array().into_iter().flatten().map(|input| words(&input["content"]));
-            let said: Vec<String> = said.filter(|words| !words.is_empty()).collect();
-            self.talk.screen.words_before(&said.join("\n"), text(&turn["message"], "content"));
+        for turn in turns.iter().skip(turns.len().saturating_sub(MAX_PAST_TURNS)) {
+            let messages =
+                turn["input"].as_array().into_iter().flatten().map(|input| message_text(&input["content"]));
+            let messages: Vec<String> = messages.filter(|text| !text.is_empty()).collect();
+            self.session.screen.past_turn(&messages.join("\n"), text(&turn["message"], "content"));
         }
         let tasks = data["pending"].as_array().into_iter().flatten();
         let tasks = tasks.filter(|pending| pending["reason"] == "async");
-        self.talk.pending = tasks.map(|pending| text(pending, "taskId").to_owned()).collect();
-        self.talk.conversation = Some(id.to_owned());
-        if self.talk.agent.is_none() {
-            self.talk.agent = data["agentId"].as_str().map(str::to_owned);
+        self.session.pending = tasks.map(|pending| text(pending, "taskId").to_owned()).collect();
+        self.session.conversation = Some(id.to_owned());
+        if self.session.agent.is_none() {
+            self.session.agent = data["agentId"].as_str().map(str::to_owned);
         }
-        self.talk.last_event = data["lastEventId"].as_str().map(str::to_owned);
+        self.session.last_event = data["lastEventId"].as_str().map(str::to_owned);
         if turns.last().is_some_and(|turn| turn["finishReason"].is_null()) {
-            let turn = Following::after(self.talk.door, id.to_owned(), self.talk.last_event.clone());
-            self.talk.follow(turn, Instant::now()).await?;
+            let turn =
+                TurnStream::resume(self.session.client, id.to_owned(), self.session.last_event.clone());
+            self.session.follow(turn, Instant::now()).await?;
         }
         Ok(None)
     }
 
     async fn retry(&mut self) -> anyhow::Result<()> {
-        let Some(id) = self.talk.conversation.clone() else {
-            self.talk.screen.note("nothing was said yet");
+        let Some(id) = self.session.conversation.clone() else {
+            self.session.screen.note("there is no turn to retry");
             return Ok(());
         };
-        let answer = self.talk.door.get(&format!("/api/conversations/{}", encoded(&id))).await?;
-        if failed(&answer, false).is_some() {
+        let response = self.session.client.get(&format!("/api/conversations/{}", path_segment(&id))).await?;
+        if report_failure(&response, false).is_some() {
             return Ok(());
         }
-        let last = answer.data["turns"].as_array().and_then(|turns| turns.last()).cloned();
+        let last = response.data["turns"].as_array().and_then(|turns| turns.last()).cloned();
         let last = last.unwrap_or_default();
         if matches!(text(&last, "finishReason"), "error" | "cancelled" | "max_steps") {
-            self.talk.go_on(&id).await?;
+            self.session.continue_turn(&id).await?;
             return Ok(());
         }
         let input = last["input"].as_array().into_iter().flatten();
-        let said = input.filter(|input| input["role"] == "user");
-        let said: Vec<Value> =
-            said.map(|input| json!({"role": "user", "content": input["content"]})).collect();
-        if said.is_empty() {
-            self.talk.screen.note("the last turn began by itself; say something");
+        let messages = input.filter(|input| input["role"] == "user");
+        let messages: Vec<Value> =
+            messages.map(|input| json!({"role": "user", "content": input["content"]})).collect();
+        if messages.is_empty() {
+            self.session
+                .screen
+                .note("the last turn has no message of yours to send again; write a new message");
             return Ok(());
         }
-        self.talk.say(said.into(), last["turn"].as_u64()).await.map(drop)
+        self.session.send_messages(messages.into(), last["turn"].as_u64()).await.map(drop)
     }
 }
 
-/// The words of a message, with its pictures named.
-fn words(content: &Value) -> String {
+/// Returns the text of a message, with a placeholder for each image.
+fn message_text(content: &Value) -> String {
     match content {
-        Value::String(words) => words.clone(),
+        Value::String(text) => text.clone(),
         Value::Array(parts) => {
-            let said = parts.iter().map(|part| match text(part, "type") {
+            let texts = parts.iter().map(|part| match text(part, "type") {
                 "text" => text(part, "text"),
-                _ => "[picture]",
+                _ => "[image]",
             });
-            said.collect::<Vec<_>>().join(" ")
+            texts.collect::<Vec<_>>().join(" ")
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
     }

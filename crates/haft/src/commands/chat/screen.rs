@@ -1,6 +1,7 @@
-//! A turn as it is seen: words as they come, a line for each call, and what it took.
+//! Output of a turn: the streamed text, a line for each call, and a summary.
 //!
-//! The answer goes to standard output and everything else to standard error, so that a pipe gets the answer alone.
+//! The response goes to standard output and everything else to standard error, so that a pipe receives the
+//! response only.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,70 +11,70 @@ use anstyle::{AnsiColor, Style};
 use haft_core::ErrorKind;
 use serde_json::Value;
 
+use crate::client::Event;
 use crate::commands::text;
-use crate::door::Event;
 use crate::exit;
-use crate::show::{self, BAD, QUIET};
+use crate::output::{self, BAD, QUIET};
 
 const GOOD: Style = AnsiColor::Green.on_default();
 
-/// So much of the arguments of a call is shown.
-const ARGUMENTS: usize = 100;
+/// Maximum number of characters that are shown of a call's arguments.
+const MAX_ARGUMENT_CHARS: usize = 100;
 
 pub(super) struct Screen<O, E> {
     out: O,
     err: E,
-    /// Somebody sees the words as they come; otherwise they come when they are final.
+    /// True if each piece of text is printed on arrival; otherwise only the final text is printed.
     is_live: bool,
     line: Line,
-    /// The words of this turn that were shown as they came, by step.
-    told: BTreeMap<u64, String>,
+    /// The text of this turn that was streamed, by step.
+    streamed: BTreeMap<u64, String>,
     usage: Value,
-    /// What went wrong in this turn.
+    /// The kind of the last error of this turn.
     failure: Option<ErrorKind>,
 }
 
-/// What stands on the line that has not ended.
+/// The content of the current, unfinished line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     Empty,
-    Words,
-    Thoughts,
+    Text,
+    Reasoning,
 }
 
 impl<O: Write, E: Write> Screen<O, E> {
     pub(super) fn new(out: O, err: E, is_live: bool) -> Self {
-        let (line, told, usage) = (Line::Empty, BTreeMap::new(), Value::Null);
-        Self { out, err, is_live, line, told, usage, failure: None }
+        let (line, streamed, usage) = (Line::Empty, BTreeMap::new(), Value::Null);
+        Self { out, err, is_live, line, streamed, usage, failure: None }
     }
 
-    /// Shows what happened.
+    /// Prints an event.
     pub(super) fn show(&mut self, event: &Event, took: Duration) {
         let data = &event.data;
         match event.name.as_str() {
             "turn.start" => self.begin(),
             "message.delta" if self.is_live => {
-                let words = text(data, "text");
-                self.told.entry(data["step"].as_u64().unwrap_or_default()).or_default().push_str(words);
-                self.words(words);
+                let delta = text(data, "text");
+                self.streamed.entry(data["step"].as_u64().unwrap_or_default()).or_default().push_str(delta);
+                self.text_delta(delta);
             }
-            "reasoning.delta" if self.is_live => self.thoughts(text(data, "text")),
+            "reasoning.delta" if self.is_live => self.reasoning_delta(text(data, "text")),
             "message.reset" => {
-                self.told.remove(&data["step"].as_u64().unwrap_or_default());
-                self.note("asking again…");
+                self.streamed.remove(&data["step"].as_u64().unwrap_or_default());
+                self.note("retrying…");
             }
             "turn.reset" => {
-                self.told.clear();
-                self.note("asking again…");
+                self.streamed.clear();
+                self.note("retrying…");
             }
             "tool.call" => {
-                let arguments = show::line(&data["arguments"].to_string(), ARGUMENTS);
+                let arguments = output::first_line(&data["arguments"].to_string(), MAX_ARGUMENT_CHARS);
                 self.note(&format!("⚙ {} {arguments}", text(data, "name")));
             }
             "tool.pending" => self.pending(data),
             "tool.result" => self.result(data),
             "warning" => self.note(&format!("! {}", text(data, "message"))),
-            "message.done" => self.final_words(text(&data["message"], "content")),
+            "message.done" => self.final_text(text(&data["message"], "content")),
             "usage" => self.usage = data.clone(),
             "error" => self.error(data),
             "done" => self.end(data, took),
@@ -81,7 +82,7 @@ impl<O: Write, E: Write> Screen<O, E> {
         }
     }
 
-    /// Keeps in mind what went wrong, without a word.
+    /// Remembers the error of an event without printing it.
     pub(super) fn note_failure(&mut self, event: &Event) {
         match event.name.as_str() {
             "turn.start" => self.failure = None,
@@ -92,35 +93,35 @@ impl<O: Write, E: Write> Screen<O, E> {
 
     fn begin(&mut self) {
         self.end_line();
-        self.told.clear();
+        self.streamed.clear();
         self.usage = Value::Null;
         self.failure = None;
     }
 
-    fn words(&mut self, words: &str) {
-        if self.line == Line::Thoughts {
+    fn text_delta(&mut self, delta: &str) {
+        if self.line == Line::Reasoning {
             self.end_line();
         }
-        self.line = if words.ends_with('\n') { Line::Empty } else { Line::Words };
-        let _ = write!(self.out, "{}", harmless(words));
+        self.line = if delta.ends_with('\n') { Line::Empty } else { Line::Text };
+        let _ = write!(self.out, "{}", without_control_characters(delta));
         let _ = self.out.flush();
     }
 
-    fn thoughts(&mut self, words: &str) {
-        if self.line == Line::Words {
+    fn reasoning_delta(&mut self, delta: &str) {
+        if self.line == Line::Text {
             self.end_line();
         }
-        self.line = Line::Thoughts;
-        let _ = write!(self.err, "{QUIET}{}{QUIET:#}", harmless(words));
+        self.line = Line::Reasoning;
+        let _ = write!(self.err, "{QUIET}{}{QUIET:#}", without_control_characters(delta));
         let _ = self.err.flush();
     }
 
-    fn final_words(&mut self, words: &str) {
-        // Words that no model wrote, such as those of the tool that ended the turn, were not told as they came.
-        let is_told = self.is_live && self.told.values().any(|told| told.ends_with(words));
-        if !words.is_empty() && !is_told {
+    fn final_text(&mut self, text: &str) {
+        // Text that is not written by a model, such as that of a tool that ends the turn, is not streamed.
+        let is_streamed = self.is_live && self.streamed.values().any(|streamed| streamed.ends_with(text));
+        if !text.is_empty() && !is_streamed {
             self.end_line();
-            let _ = writeln!(self.out, "{}", harmless(words).trim_end_matches('\n'));
+            let _ = writeln!(self.out, "{}", without_control_characters(text).trim_end_matches('\n'));
             let _ = self.out.flush();
         }
         self.end_line();
@@ -129,23 +130,22 @@ impl<O: Write, E: Write> Screen<O, E> {
     fn pending(&mut self, data: &Value) {
         let (name, task) = (text(data, "name"), text(data, "taskId"));
         match text(data, "reason") {
-            "approval" => self
-                .note(&format!("… {name} waits for somebody to approve it: haft approvals approve {task}")),
-            "later" => self.note(&format!("… {name} is answered later (task {task})")),
+            "approval" => self.note(&format!("… {name} waits for approval: haft approvals approve {task}")),
+            "later" => self.note(&format!("… {name} waits for its result (task {task})")),
             _ => self.note(&format!("… {name} pending (task {task})")),
         }
     }
 
     fn result(&mut self, data: &Value) {
         self.end_line();
-        let name = show::line(text(data, "name"), ARGUMENTS);
+        let name = output::first_line(text(data, "name"), MAX_ARGUMENT_CHARS);
         if data["success"] == true {
             let time = data["executionTime"].as_u64().unwrap_or_default();
             let _ = writeln!(self.err, "{GOOD}✓{GOOD:#} {QUIET}{name} {time} ms{QUIET:#}");
         } else {
             let error = &data["error"];
-            let said = format!("{}: {}", text(error, "kind"), show::plain(text(error, "message")));
-            let _ = writeln!(self.err, "{BAD}✗{BAD:#} {QUIET}{name} {said}{QUIET:#}");
+            let message = format!("{}: {}", text(error, "kind"), output::sanitized(text(error, "message")));
+            let _ = writeln!(self.err, "{BAD}✗{BAD:#} {QUIET}{name} {message}{QUIET:#}");
         }
     }
 
@@ -153,14 +153,20 @@ impl<O: Write, E: Write> Screen<O, E> {
         self.end_line();
         let kind = text(data, "kind");
         self.failure = Some(kind_of(data));
-        let _ =
-            writeln!(self.err, "{BAD}{}:{BAD:#} {}", show::plain(kind), show::plain(text(data, "message")));
+        let _ = writeln!(
+            self.err,
+            "{BAD}{}:{BAD:#} {}",
+            output::sanitized(kind),
+            output::sanitized(text(data, "message"))
+        );
     }
 
     fn end(&mut self, data: &Value, took: Duration) {
         match text(data, "finishReason") {
             "cancelled" => self.note("stopped"),
-            "max_steps" => self.note("stopped: the agent may take no more steps; /retry goes on"),
+            "max_steps" => {
+                self.note("stopped: the agent reached its maximum number of steps; /retry continues")
+            }
             _ => {}
         }
         let steps = data["steps"].as_u64().unwrap_or_default();
@@ -175,47 +181,47 @@ impl<O: Write, E: Write> Screen<O, E> {
         self.note(&sum);
     }
 
-    /// A quiet line of our own.
-    pub(super) fn note(&mut self, words: &str) {
+    /// Prints a dimmed line to standard error.
+    pub(super) fn note(&mut self, line: &str) {
         self.end_line();
-        let _ = writeln!(self.err, "{QUIET}{}{QUIET:#}", harmless(words));
+        let _ = writeln!(self.err, "{QUIET}{}{QUIET:#}", without_control_characters(line));
     }
 
-    /// Something to be answered on the same line.
+    /// Prints a question without a line break, so that the input follows on the same line.
     pub(super) fn ask(&mut self, question: &str) {
         self.end_line();
         let _ = write!(self.err, "{question}");
         let _ = self.err.flush();
     }
 
-    /// What somebody said before, and what was answered.
-    pub(super) fn words_before(&mut self, asked: &str, answered: &str) {
-        let _ = writeln!(self.err, "{QUIET}> {}{QUIET:#}", harmless(asked));
-        if !answered.is_empty() {
-            let _ = writeln!(self.err, "{}", harmless(answered).trim_end());
+    /// Prints the message and the response of a past turn.
+    pub(super) fn past_turn(&mut self, question: &str, response: &str) {
+        let _ = writeln!(self.err, "{QUIET}> {}{QUIET:#}", without_control_characters(question));
+        if !response.is_empty() {
+            let _ = writeln!(self.err, "{}", without_control_characters(response).trim_end());
         }
     }
 
     fn end_line(&mut self) {
         match self.line {
             Line::Empty => {}
-            Line::Words => {
+            Line::Text => {
                 let _ = writeln!(self.out);
                 let _ = self.out.flush();
             }
-            Line::Thoughts => {
+            Line::Reasoning => {
                 let _ = writeln!(self.err);
             }
         }
         self.line = Line::Empty;
     }
 
-    /// The code to end with after a turn that ended so.
-    pub(super) fn code(&self, finish: &str) -> u8 {
+    /// Returns the exit code of a turn with this finish reason.
+    pub(super) fn exit_code(&self, finish: &str) -> u8 {
         match (finish, self.failure) {
             ("stop" | "tool_stop", _) => 0,
-            ("cancelled", _) => exit::code(ErrorKind::Cancelled),
-            (_, Some(kind)) => exit::code(kind),
+            ("cancelled", _) => exit::of_kind(ErrorKind::Cancelled),
+            (_, Some(kind)) => exit::of_kind(kind),
             (_, None) => exit::FAILURE,
         }
     }
@@ -225,8 +231,8 @@ fn kind_of(error: &Value) -> ErrorKind {
     serde_json::from_value(error["kind"].clone()).unwrap_or(ErrorKind::Execution)
 }
 
-/// Text from elsewhere, without what could steer the terminal; code keeps its tabs.
-fn harmless(text: &str) -> String {
+/// Removes control characters, except line breaks and tabs, from untrusted text.
+fn without_control_characters(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t')).collect()
 }
 

@@ -1,8 +1,8 @@
-//! The commands against a server full of canaries, each with all of its log.
+//! Searches the output of the commands for canaries.
 
 use haft_testkit::run;
 
-use super::encode::percent;
+use super::encodings::percent;
 use super::{Scene, files};
 use crate::HAFT;
 
@@ -40,7 +40,7 @@ impl Scene {
             (&["no-such-command"], false),
         ] {
             let finished = settings.haft(arguments, "").await;
-            self.watch.look_at_command(&format!("haft {}", arguments.join(" ")), &finished);
+            self.watch.search_command(&format!("haft {}", arguments.join(" ")), &finished);
             assert_eq!(
                 finished.code == 0,
                 works,
@@ -50,14 +50,14 @@ impl Scene {
             );
         }
         for (name, text) in files(&home) {
-            self.watch.look_at_bytes(&format!("the export {name}"), &text);
+            self.watch.search_bytes(&format!("the export {name}"), &text);
         }
         let _ = std::fs::remove_dir_all(home);
-        let value = self.watch.make("value-of-a-prompt");
+        let value = self.watch.new_canary("value-of-a-prompt");
         let set = settings.haft(&["secrets", "set", "by_command"], &value).await;
         assert_eq!(set.code, 0, "{}", set.stderr);
-        self.watch.look_at_command("haft secrets set", &set);
-        let wrong = self.watch.make("password-of-a-database");
+        self.watch.search_command("haft secrets set", &set);
+        let wrong = self.watch.new_canary("password-of-a-database");
         let urls = [
             format!("postgres://u:{wrong}@127.0.0.1:1/none"),
             format!("postgres://u:{}@127.0.0.1:1/none", percent(&wrong)),
@@ -66,12 +66,12 @@ impl Scene {
         for url in urls {
             let refused = settings.clone().with("HAFT_DATABASE_URL", &url).haft(&["serve"], "").await;
             assert_eq!(refused.code, 1, "{}", refused.stderr);
-            self.watch.look_at_command("haft serve with a database that is away", &refused);
+            self.watch.search_command("haft serve with an unavailable database", &refused);
         }
-        let key = self.watch.make("master-key-that-is-none");
+        let key = self.watch.new_canary("master-key-that-is-none");
         let environment = [("HAFT_MASTER_KEY", key.as_str()), ("HAFT_DATA_DIR", "/nowhere")];
         let refused = run(HAFT, &["serve"], &environment, "").await;
         assert_eq!(refused.code, 1, "{}", refused.stderr);
-        self.watch.look_at_command("haft serve with a bad key", &refused);
+        self.watch.search_command("haft serve with a bad key", &refused);
     }
 }

@@ -1,60 +1,66 @@
-//! What a turn may take in time and tokens, and what agents within agents may take together.
+//! Time and token budgets of a turn, and budgets shared with nested agents.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer, Upstream, json_reply};
+use haft_testkit::{FakeDialect, ModelReply, ModelServer, RecordedModelRequest, Upstream, json_reply};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::nesting::agent_tool;
-use super::{DIALECTS, Desk, said, user};
+use super::{DIALECTS, Desk, final_text, user};
 
-fn warned(data: &Value, words: &str) -> bool {
+fn has_warning(data: &Value, text: &str) -> bool {
     data["warnings"].as_array().is_some_and(|all| {
-        all.iter().any(|warning| warning.as_str().is_some_and(|warning| warning.contains(words)))
+        all.iter().any(|warning| warning.as_str().is_some_and(|warning| warning.contains(text)))
     })
 }
 
 #[tokio::test]
-async fn a_call_ends_with_the_time_of_its_turn_and_the_model_is_told() {
-    let model = ModelServer::start(async |asked: AskedModel| match asked.results().first() {
+async fn call_is_cancelled_at_the_deadline_of_its_turn() {
+    let model = ModelServer::start(async |request: RecordedModelRequest| match request.results().first() {
         None => ModelReply::calls([("weather", json!({"city": "Rome"}))]),
         Some(result) => ModelReply::says(result.content.clone()),
     });
-    // Longer than anybody waits.
+    // Longer than the turn may take.
     let slow = Upstream::start_async(async |_| {
         tokio::time::sleep(Duration::from_secs(300)).await;
         json_reply(200, &json!({}))
     });
     let desk = Desk::with(model.await, slow.await).await;
-    let agent = desk.agent(Dialect::Openai, &["weather"], json!({"maxSeconds": 1})).await;
+    let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({"maxSeconds": 1})).await;
     let reply = desk.ask(&agent, "Rome?").await;
     let data = reply.data();
-    assert!(said(&reply).contains("BudgetExceeded") && said(&reply).contains("1 seconds"), "{data}");
+    assert!(
+        final_text(&reply).contains("BudgetExceeded") && final_text(&reply).contains("1 seconds"),
+        "{data}"
+    );
     assert_eq!(data["finishReason"], "max_steps");
-    assert!(warned(data, "1 seconds"), "{data}");
+    assert!(has_warning(data, "1 seconds"), "{data}");
     desk.check();
 }
 
 #[tokio::test]
-async fn an_answer_ends_where_it_is_when_the_time_is_over() {
-    let desk = Desk::new(async |asked: AskedModel| match asked.user_text() {
-        "next" => ModelReply::says(format!("after {}", asked.answers_before())),
-        // The last fragments never come.
-        _ => ModelReply::says("It is so.").in_fragments_of(1).hold(Arc::new(Semaphore::new(4))),
+async fn response_is_cut_at_the_deadline_of_the_turn() {
+    let desk = Desk::new(async |request: RecordedModelRequest| match request.user_text() {
+        "next" => ModelReply::says(format!("after {}", request.previous_responses())),
+        // The last fragments are never sent.
+        _ => ModelReply::says("It is so.").in_fragments_of(1).hold_until(Arc::new(Semaphore::new(4))),
     })
     .await;
     for dialect in DIALECTS {
         let agent = desk.agent(dialect, &[], json!({"maxSeconds": 1})).await;
         let reply = desk.ask(&agent, "Well?").await;
         let data = reply.data();
-        assert!(!said(&reply).is_empty() && "It is so.".starts_with(said(&reply)), "{dialect:?}: {data}");
+        assert!(
+            !final_text(&reply).is_empty() && "It is so.".starts_with(final_text(&reply)),
+            "{dialect:?}: {data}"
+        );
         assert_eq!(data["finishReason"], "max_steps", "{dialect:?}");
-        assert!(warned(data, "1 seconds"), "{data}");
-        // What was said is said, to the model too.
+        assert!(has_warning(data, "1 seconds"), "{data}");
+        // The model receives the partial text as its own message.
         let more = json!({"conversationId": data["conversationId"], "messages": [user("next")]});
-        assert_eq!(said(&desk.api.post("/api/chat", &more).await), "after 1", "{dialect:?}");
+        assert_eq!(final_text(&desk.api.post("/api/chat", &more).await), "after 1", "{dialect:?}");
         let response = desk.api.post("/v1/responses", &json!({"model": agent, "input": "Well?"})).await;
         let text = response.body["output"][0]["content"][0]["text"].as_str().unwrap_or_default();
         assert!(!text.is_empty() && "It is so.".starts_with(text), "{}", response.body);
@@ -64,26 +70,26 @@ async fn an_answer_ends_where_it_is_when_the_time_is_over() {
 }
 
 #[tokio::test]
-async fn tokens_that_nobody_counts_are_guessed() {
-    let desk = Desk::new(async |asked: AskedModel| match asked.tool_choice.as_deref() {
+async fn tokens_are_estimated_if_the_provider_reports_no_usage() {
+    let desk = Desk::new(async |request: RecordedModelRequest| match request.tool_choice.as_deref() {
         Some("none") => ModelReply::says("Enough."),
         Some(_) | None => ModelReply::calls([("weather", json!({"city": "Rome"}))]).without_usage(),
     })
     .await;
-    let agent = desk.agent(Dialect::Openai, &["weather"], json!({"maxTotalTokens": 200})).await;
+    let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({"maxTotalTokens": 200})).await;
     let reply = desk.ask(&agent, &"words ".repeat(300)).await;
-    assert_eq!((said(&reply), &reply.data()["finishReason"]), ("Enough.", &json!("max_steps")));
-    assert_eq!(desk.model.seen().len(), 2, "one call, and the last words");
-    assert!(warned(reply.data(), "200 tokens"), "{}", reply.body);
+    assert_eq!((final_text(&reply), &reply.data()["finishReason"]), ("Enough.", &json!("max_steps")));
+    assert_eq!(desk.model.seen().len(), 2, "one call, and the final text");
+    assert!(has_warning(reply.data(), "200 tokens"), "{}", reply.body);
 }
 
 #[tokio::test]
-async fn agents_within_agents_spend_what_the_outermost_may() {
-    let desk = Desk::new(async |asked: AskedModel| {
-        let has = |name: &str| asked.tool_names().contains(&name);
+async fn nested_agents_share_the_call_budget_of_the_outermost() {
+    let desk = Desk::new(async |request: RecordedModelRequest| {
+        let has = |name: &str| request.tool_names().contains(&name);
         let refused =
-            asked.results().iter().filter(|result| result.content.contains("BudgetExceeded")).count();
-        match asked.results().len() {
+            request.results().iter().filter(|result| result.content.contains("BudgetExceeded")).count();
+        match request.results().len() {
             0 if has("colleague") => {
                 ModelReply::calls((0..2).map(|n| ("colleague", json!({"message": format!("Ask {n}.")}))))
             }
@@ -95,26 +101,26 @@ async fn agents_within_agents_spend_what_the_outermost_may() {
         }
     })
     .await;
-    let inner = desk.agent(Dialect::Openai, &["weather"], json!({"maxCalls": 4})).await;
+    let inner = desk.agent(FakeDialect::Openai, &["weather"], json!({"maxCalls": 4})).await;
     agent_tool(&desk, "colleague", &inner).await;
-    // Two calls of its own leave three for both colleagues, who would make eight.
-    let outer = desk.agent(Dialect::Openai, &["colleague"], json!({"maxCalls": 5})).await;
+    // The outer agent's two calls leave three for both colleagues, which request eight.
+    let outer = desk.agent(FakeDialect::Openai, &["colleague"], json!({"maxCalls": 5})).await;
     let reply = desk.ask(&outer, "Well?").await;
-    assert_eq!(said(&reply), "Done.", "{}", reply.body);
-    assert_eq!(desk.weather.seen().len(), 3, "all of them together");
+    assert_eq!(final_text(&reply), "Done.", "{}", reply.body);
+    assert_eq!(desk.weather.seen().len(), 3, "the shared budget");
     let calls = reply.data()["toolCalls"].as_array().expect("calls").clone();
     let refused: u64 = calls
         .iter()
         .map(|call| {
-            let answer = call["result"]["data"]["answer"].as_str().expect("an answer");
-            answer.split(' ').next().and_then(|count| count.parse::<u64>().ok()).expect("a count")
+            let text = call["result"]["data"]["answer"].as_str().expect("a text");
+            text.split(' ').next().and_then(|count| count.parse::<u64>().ok()).expect("a count")
         })
         .sum();
     assert_eq!(refused, 5);
     assert!(calls.iter().all(|call| call["result"]["data"]["tokens"].as_u64() > Some(0)), "{calls:?}");
-    // What they called is on record with the conversation of whoever asked.
+    // The nested calls are logged with the conversation of the outermost agent.
     let conversation = reply.data()["conversationId"].as_str().expect("an id");
-    haft_testkit::eventually("the calls are on record", async || {
+    haft_testkit::eventually("the calls are logged", async || {
         let rows = desk.api.get("/api/tool-calls?tool=weather").await;
         let items = rows.data()["items"].as_array().cloned().unwrap_or_default();
         items.len() == 3 && items.iter().all(|row| row["conversationId"] == conversation)
@@ -124,10 +130,10 @@ async fn agents_within_agents_spend_what_the_outermost_may() {
 }
 
 #[tokio::test]
-async fn tokens_of_agents_within_agents_count_for_the_outermost() {
-    let desk = Desk::new(async |asked: AskedModel| {
-        let has = |name: &str| asked.tool_names().contains(&name);
-        match (asked.tool_choice.as_deref(), asked.results().len()) {
+async fn tokens_of_nested_agents_count_for_the_outermost() {
+    let desk = Desk::new(async |request: RecordedModelRequest| {
+        let has = |name: &str| request.tool_names().contains(&name);
+        match (request.tool_choice.as_deref(), request.results().len()) {
             (Some("none"), _) => ModelReply::says("Enough."),
             (_, _) if has("colleague") => ModelReply::calls([("colleague", json!({"message": "Look."}))]),
             (_, 0) => ModelReply::calls([("weather", json!({"city": "Rome"}))]).usage(400, 100),
@@ -135,12 +141,12 @@ async fn tokens_of_agents_within_agents_count_for_the_outermost() {
         }
     })
     .await;
-    let inner = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+    let inner = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
     agent_tool(&desk, "colleague", &inner).await;
-    let outer = desk.agent(Dialect::Openai, &["colleague"], json!({"maxTotalTokens": 900})).await;
+    let outer = desk.agent(FakeDialect::Openai, &["colleague"], json!({"maxTotalTokens": 900})).await;
     let reply = desk.ask(&outer, "Well?").await;
     assert_eq!(
-        (said(&reply), &reply.data()["finishReason"]),
+        (final_text(&reply), &reply.data()["finishReason"]),
         ("Enough.", &json!("max_steps")),
         "{}",
         reply.body
@@ -150,9 +156,9 @@ async fn tokens_of_agents_within_agents_count_for_the_outermost() {
 
 #[tokio::test]
 async fn text_beside_a_call_in_the_last_step_stays_and_the_call_is_not_executed() {
-    // It calls whatever it is told.
-    let desk = Desk::new(async |asked: AskedModel| {
-        let reply = ModelReply::says(format!("Answer {}.", asked.answers_before() + 1));
+    // This model calls tools even if the request forbids it.
+    let desk = Desk::new(async |request: RecordedModelRequest| {
+        let reply = ModelReply::says(format!("Answer {}.", request.previous_responses() + 1));
         reply.call("weather", json!({"city": "Rome"}))
     })
     .await;
@@ -162,8 +168,8 @@ async fn text_beside_a_call_in_the_last_step_stays_and_the_call_is_not_executed(
         let reply = desk.ask(&agent, "Rome?").await;
         let data = reply.data();
         let text = "Answer 2.\n\nAnswer 3.";
-        assert_eq!((said(&reply), &data["finishReason"]), (text, &json!("max_steps")), "{data}");
-        assert!(warned(data, "the call was not executed"), "{data}");
+        assert_eq!((final_text(&reply), &data["finishReason"]), (text, &json!("max_steps")), "{data}");
+        assert!(has_warning(data, "the call was not executed"), "{data}");
         assert_eq!(desk.weather.seen().len() - before, 1, "{dialect:?}");
         assert_eq!(data["toolCalls"].as_array().map(Vec::len), Some(1), "{data}");
     }
@@ -171,22 +177,22 @@ async fn text_beside_a_call_in_the_last_step_stays_and_the_call_is_not_executed(
 }
 
 #[tokio::test]
-async fn arguments_that_can_be_read_in_two_ways_are_told_to_the_model() {
+async fn ambiguous_arguments_are_reported_to_the_model() {
     for written in [
         r#"{"city": "Rome", "city": "Oslo"}"#,
         r#"{"city": "a\u0000b"}"#,
         r#"{"city": "Rome", "n": 123456789012345678901}"#,
     ] {
-        let desk = Desk::new(move |asked: AskedModel| async move {
-            match asked.results().first() {
+        let desk = Desk::new(move |request: RecordedModelRequest| async move {
+            match request.results().first() {
                 None => ModelReply::new().raw_call("weather", written),
                 Some(result) => ModelReply::says(result.content.clone()),
             }
         })
         .await;
-        let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+        let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
         let reply = desk.ask(&agent, "Rome?").await;
-        assert!(said(&reply).contains("Validation"), "{written}: {}", reply.body);
+        assert!(final_text(&reply).contains("Validation"), "{written}: {}", reply.body);
         assert!(desk.weather.seen().is_empty(), "{written}");
         desk.check();
     }

@@ -1,20 +1,20 @@
-//! Conversations: found, read, gone on with, edited, named, taken along, deleted; and nobody else's.
+//! Conversations: list, read, continue, edit, rename, export, delete; and access by their owner only.
 
 use axum::http::Method;
-use haft_testkit::{AskedModel, Dialect, ModelReply};
+use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::{Value, json};
 
-use super::{Desk, said, user};
+use super::{Desk, final_text, user};
 
-async fn echoing() -> Desk {
-    Desk::new(async |asked: AskedModel| {
-        let users: Vec<&str> = asked
+async fn desk_with_echo_model() -> Desk {
+    Desk::new(async |request: RecordedModelRequest| {
+        let users: Vec<&str> = request
             .messages
             .iter()
-            .filter(|message| message.role == haft_testkit::Role::User)
+            .filter(|message| message.role == haft_testkit::MessageRole::User)
             .map(|message| message.text.as_str())
             .collect();
-        match asked.user_text() {
+        match request.user_text() {
             "fail" => ModelReply::status(401, None),
             _ => ModelReply::says(users.join("|")),
         }
@@ -22,7 +22,7 @@ async fn echoing() -> Desk {
     .await
 }
 
-async fn say(desk: &Desk, id: &Value, text: &str, more: Value) -> haft_testkit::Reply {
+async fn say(desk: &Desk, id: &Value, text: &str, more: Value) -> haft_testkit::TestResponse {
     let mut body = json!({"conversationId": id, "messages": [user(text)]});
     for (field, value) in more.as_object().expect("an object") {
         body[field] = value.clone();
@@ -31,18 +31,18 @@ async fn say(desk: &Desk, id: &Value, text: &str, more: Value) -> haft_testkit::
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_and_may_be_edited() {
-    let desk = echoing().await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+async fn conversation_is_continued_and_edited() {
+    let desk = desk_with_echo_model().await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let first = desk.ask(&agent, "one").await;
     let id = first.data()["conversationId"].clone();
-    assert_eq!(said(&say(&desk, &id, "two", json!({})).await), "one|two");
+    assert_eq!(final_text(&say(&desk, &id, "two", json!({})).await), "one|two");
     let third = say(&desk, &id, "three", json!({})).await;
-    assert_eq!((said(&third), &third.data()["turn"]), ("one|two|three", &json!(3)));
-    // Edit the second, and send it again: what came after it is gone.
+    assert_eq!((final_text(&third), &third.data()["turn"]), ("one|two|three", &json!(3)));
+    // Editing the second message removes all later turns.
     let edited = say(&desk, &id, "2", json!({"replaces": 2})).await;
-    assert_eq!((said(&edited), &edited.data()["turn"]), ("one|2", &json!(4)));
-    assert_eq!(said(&say(&desk, &id, "three", json!({})).await), "one|2|three");
+    assert_eq!((final_text(&edited), &edited.data()["turn"]), ("one|2", &json!(4)));
+    assert_eq!(final_text(&say(&desk, &id, "three", json!({})).await), "one|2|three");
     let read = desk.api.get(&format!("/api/conversations/{}", id.as_str().expect("an id"))).await;
     let turns = read.data()["turns"].as_array().expect("turns");
     let numbers: Vec<&Value> = turns.iter().map(|turn| &turn["turn"]).collect();
@@ -53,55 +53,55 @@ async fn a_conversation_goes_on_and_may_be_edited() {
 }
 
 #[tokio::test]
-async fn what_was_said_a_moment_ago_is_nobody_elses_and_is_gone_when_it_is_deleted() {
-    let desk = echoing().await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+async fn cached_conversation_is_private_and_gone_after_deletion() {
+    let desk = desk_with_echo_model().await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let id = desk.ask(&agent, "one").await.data()["conversationId"].clone();
     let stranger = crate::agents::stranger(&desk.server, &desk.api).await;
     let theirs = json!({"conversationId": id, "messages": [user("mine?")]});
     assert_eq!(stranger.post("/api/chat", &theirs).await.status, 404);
-    assert_eq!(said(&say(&desk, &id, "two", json!({})).await), "one|two");
+    assert_eq!(final_text(&say(&desk, &id, "two", json!({})).await), "one|two");
     assert_eq!(stranger.post("/api/chat", &theirs).await.status, 404);
-    // As many as one likes at the same time: each is answered, in one turn or another.
+    // Concurrent messages are all answered, several of them possibly in one turn.
     let several = futures_util::future::join_all((3..9).map(|n| {
         let (desk, id) = (&desk, &id);
         async move { say(desk, id, &n.to_string(), json!({})).await }
     }));
     for reply in several.await {
-        assert!(said(&reply).starts_with("one|two|"), "{}", reply.body);
+        assert!(final_text(&reply).starts_with("one|two|"), "{}", reply.body);
     }
-    let mut heard: Vec<String> =
-        said(&say(&desk, &id, "10", json!({})).await).split('|').map(str::to_owned).collect();
-    heard[2..8].sort_unstable();
-    assert_eq!(heard, ["one", "two", "3", "4", "5", "6", "7", "8", "10"], "each of them once");
+    let mut texts: Vec<String> =
+        final_text(&say(&desk, &id, "10", json!({})).await).split('|').map(str::to_owned).collect();
+    texts[2..8].sort_unstable();
+    assert_eq!(texts, ["one", "two", "3", "4", "5", "6", "7", "8", "10"], "each of them once");
     let path = format!("/api/conversations/{}", id.as_str().expect("an id"));
     assert_eq!(desk.api.send(Method::DELETE, &path, Vec::new()).await.status, 200);
-    let asked = desk.model.seen().len();
+    let requests = desk.model.seen().len();
     assert_eq!(say(&desk, &id, "still there?", json!({})).await.status, 404);
-    assert_eq!(desk.model.seen().len(), asked, "the model is not asked for it");
+    assert_eq!(desk.model.seen().len(), requests, "no request to the model");
     desk.check();
 }
 
 #[tokio::test]
-async fn a_turn_that_failed_is_gone_on_with() {
-    let desk = echoing().await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+async fn failed_turn_is_continued() {
+    let desk = desk_with_echo_model().await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let first = desk.ask(&agent, "fail").await;
     assert_eq!(first.status, 502, "{}", first.body);
     let id = first.data()["conversationId"].as_str().expect("an id").to_owned();
     let path = format!("/api/conversations/{id}/continue");
     let again = desk.api.post(&path, &json!({})).await;
-    assert_eq!(again.status, 502, "it is asked once more: {}", again.body);
+    assert_eq!(again.status, 502, "the model is requested again: {}", again.body);
     let body = json!({"messages": [user("better")]});
-    assert_eq!(said(&desk.api.post(&path, &body).await), "fail|better");
+    assert_eq!(final_text(&desk.api.post(&path, &body).await), "fail|better");
     let nothing = desk.api.post(&path, &json!({})).await;
     assert_eq!((nothing.status, nothing.kind()), (409, "Conflict"), "{}", nothing.body);
 }
 
 #[tokio::test]
-async fn conversations_are_listed_named_taken_along_and_deleted() {
-    let desk = echoing().await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+async fn conversations_are_listed_renamed_exported_and_deleted() {
+    let desk = desk_with_echo_model().await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let long = "a question that is rather long ".repeat(8);
     let mut ids = Vec::new();
     for text in ["first question", long.as_str(), "third question"] {
@@ -146,14 +146,18 @@ async fn conversations_are_listed_named_taken_along_and_deleted() {
     assert_eq!(desk.api.delete(&path).await.status, 200);
     assert_eq!(desk.api.delete(&path).await.status, 404);
     assert_eq!(desk.api.get(&path).await.status, 404);
-    assert_eq!(desk.api.get("/api/tasks").await.data()["items"], json!([]), "conversations are no tasks");
+    assert_eq!(
+        desk.api.get("/api/tasks").await.data()["items"],
+        json!([]),
+        "conversations are not listed as tasks"
+    );
     assert_eq!(desk.api.get(&format!("/api/tasks/{}", ids[1])).await.status, 404);
 }
 
 #[tokio::test]
-async fn the_same_key_is_the_same_answer() {
-    let desk = echoing().await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+async fn idempotency_key_returns_the_first_response() {
+    let desk = desk_with_echo_model().await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let keyed = desk.api.with("idempotency-key", "order-1");
     let body = json!({"agentId": agent, "messages": [user("one")]});
     let (first, again) = tokio::join!(keyed.post("/api/chat", &body), keyed.post("/api/chat", &body));
@@ -166,15 +170,15 @@ async fn the_same_key_is_the_same_answer() {
     let body = json!({"conversationId": id, "messages": [user("two")]});
     let second = keyed.post("/api/chat", &body).await;
     let again = keyed.post("/api/chat", &body).await;
-    assert_eq!((said(&second), second.data()), ("one|two", again.data()));
+    assert_eq!((final_text(&second), second.data()), ("one|two", again.data()));
     assert_eq!(desk.model.seen().len(), 2);
-    // What it replaced is not there any more, and is not looked for again.
+    // The replay does not look for the replaced turn, which is gone.
     let keyed = desk.api.with("idempotency-key", "order-3");
     let body = json!({"conversationId": id, "replaces": 2, "messages": [user("three")]});
     let third = keyed.post("/api/chat", &body).await;
     let again = keyed.post("/api/chat", &body).await;
     assert_eq!(
-        (third.status, said(&third), third.data()),
+        (third.status, final_text(&third), third.data()),
         (200, "one|three", again.data()),
         "{}",
         again.body
@@ -186,12 +190,12 @@ async fn the_same_key_is_the_same_answer() {
 
 #[tokio::test]
 async fn images_and_earlier_messages_reach_the_model() {
-    let desk = Desk::new(async |asked: AskedModel| {
-        let images: usize = asked.messages.iter().map(|message| message.images).sum();
+    let desk = Desk::new(async |request: RecordedModelRequest| {
+        let images: usize = request.messages.iter().map(|message| message.images).sum();
         ModelReply::says(format!(
             "{images} images, {} messages, {}",
-            asked.messages.len(),
-            asked.system.unwrap_or_default()
+            request.messages.len(),
+            request.system.unwrap_or_default()
         ))
     })
     .await;
@@ -202,13 +206,13 @@ async fn images_and_earlier_messages_reach_the_model() {
             user("Hello."),
             {"role": "assistant", "content": "Hello!"},
             {"role": "user", "content": [
-                {"type": "text", "text": "What is this?"},
+                {"type": "text", "text": "Describe this image."},
                 {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
             ]},
         ]});
         let reply = desk.api.post("/api/chat", &body).await;
         assert_eq!(
-            said(&reply),
+            final_text(&reply),
             "1 images, 3 messages, You are a clerk.\n\nAnswer in German.",
             "{dialect:?}"
         );

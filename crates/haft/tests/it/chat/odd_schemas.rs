@@ -1,22 +1,22 @@
-//! Tools whose schemas a provider would refuse, and the whole question with them: they are adapted, or left out, and
-//! whoever asked is told.
+//! Tools whose schemas a provider would reject, and with them the whole request: Haft adapts the schema, or
+//! omits the tool and adds a warning to the turn.
 
-use haft_testkit::{AskedModel, Dialect, ModelReply};
+use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::{Value, json};
 
-use super::{DIALECTS, Desk, said, user};
+use super::{DIALECTS, Desk, final_text, user};
 
-/// Calls the one tool there is, if there is one, and says what it said.
-async fn teller(asked: AskedModel) -> ModelReply {
-    match (asked.results().first(), asked.tool_names().first()) {
+/// Calls the only tool, if any, and repeats its result.
+async fn call_and_repeat(request: RecordedModelRequest) -> ModelReply {
+    match (request.results().first(), request.tool_names().first()) {
         (Some(result), _) => ModelReply::says(&result.content),
         (None, Some(name)) => ModelReply::calls([(*name, json!({"city": "Rome"}))]),
         (None, None) => ModelReply::says("I have no tools."),
     }
 }
 
-/// Schemas that are good here, and that one maker or another takes offence at.
-fn adaptable() -> Vec<(&'static str, Value)> {
+/// Returns schemas that are valid in Haft and that some provider rejects.
+fn adaptable_schemas() -> Vec<(&'static str, Value)> {
     let city = json!({"type": "string"});
     vec![
         ("no_properties", json!({"type": "object"})),
@@ -59,26 +59,30 @@ fn adaptable() -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
-async fn a_schema_that_a_provider_would_refuse_is_adapted() {
-    let desk = Desk::new(teller).await;
-    for (name, schema) in adaptable() {
+async fn schema_that_a_provider_rejects_is_adapted() {
+    let desk = Desk::new(call_and_repeat).await;
+    for (name, schema) in adaptable_schemas() {
         desk.tool(name, json!({"inputSchema": schema})).await;
         for dialect in DIALECTS {
             let agent = desk.agent(dialect, &[name], json!({})).await;
             let reply = desk.ask(&agent, "Rome?").await;
-            assert!(said(&reply).contains("\"temperature\":4"), "{dialect:?} {name}: {}", reply.body);
+            assert!(final_text(&reply).contains("\"temperature\":4"), "{dialect:?} {name}: {}", reply.body);
             assert_eq!(reply.data()["warnings"], Value::Null, "{dialect:?} {name}: nothing is missing");
-            let asked = desk.model.seen();
-            assert_eq!(asked.last().map(AskedModel::tool_names), Some(vec![name]), "{dialect:?}");
+            let requests = desk.model.seen();
+            assert_eq!(
+                requests.last().map(RecordedModelRequest::tool_names),
+                Some(vec![name]),
+                "{dialect:?}"
+            );
         }
     }
-    // The fake is as strict as the makers are.
+    // The fake server is as strict as the providers.
     desk.check();
 }
 
 #[tokio::test]
-async fn a_tool_that_cannot_be_adapted_is_left_out_and_whoever_asked_is_told() {
-    let desk = Desk::new(teller).await;
+async fn tool_that_cannot_be_adapted_is_omitted_with_a_warning() {
+    let desk = Desk::new(call_and_repeat).await;
     let city = json!({"type": "string"});
     let very_many: Vec<u32> = (0..21_000).collect();
     let anchored = json!({
@@ -86,7 +90,7 @@ async fn a_tool_that_cannot_be_adapted_is_left_out_and_whoever_asked_is_told() {
         "$defs": {"city": {"$anchor": "city", "type": "string"}},
     });
     let all = DIALECTS.as_slice();
-    for (name, schema, refusing, why) in [
+    for (name, schema, rejecting, why) in [
         (
             "large",
             json!({"type": "object", "properties": {"city": city, "n": {"examples": very_many}}}),
@@ -97,36 +101,40 @@ async fn a_tool_that_cannot_be_adapted_is_left_out_and_whoever_asked_is_told() {
         (
             "spaced",
             json!({"type": "object", "properties": {"city": city, "the city": city}}),
-            &[Dialect::Anthropic],
+            &[FakeDialect::Anthropic],
             "the city",
         ),
-        ("3d", json!({"type": "object", "properties": {"city": city}}), &[Dialect::Gemini], "name"),
+        ("3d", json!({"type": "object", "properties": {"city": city}}), &[FakeDialect::Gemini], "name"),
     ] {
         desk.tool(name, json!({"inputSchema": schema})).await;
         for dialect in DIALECTS {
-            let is_left_out = refusing.contains(&dialect);
+            let is_omitted = rejecting.contains(&dialect);
             let case = format!("{dialect:?} {name}");
-            // Alone, and beside one that is as it should be.
+            // The tool alone, and together with a valid one.
             for tools in [&[name][..], &[name, "weather"]] {
                 let agent = desk.agent(dialect, tools, json!({})).await;
                 let body = json!({"agentId": agent, "messages": [user("Rome?")]});
                 let reply = desk.api.post("/api/chat", &body).await;
                 let expected =
-                    if is_left_out && tools.len() == 1 { "I have no tools." } else { "temperature" };
-                assert!(said(&reply).contains(expected), "{case}: {}", reply.body);
-                let offered = desk.model.seen().last().expect("it was asked").tool_names().join(" ");
-                let shown: Vec<&str> =
-                    tools.iter().copied().filter(|tool| !is_left_out || *tool != name).collect();
-                assert_eq!(offered, shown.join(" "), "{case}");
+                    if is_omitted && tools.len() == 1 { "I have no tools." } else { "temperature" };
+                assert!(final_text(&reply).contains(expected), "{case}: {}", reply.body);
+                let offered = desk.model.seen().last().expect("a request").tool_names().join(" ");
+                let expected: Vec<&str> =
+                    tools.iter().copied().filter(|tool| !is_omitted || *tool != name).collect();
+                assert_eq!(offered, expected.join(" "), "{case}");
 
                 let warnings = reply.data()["warnings"].clone();
                 let id = reply.data()["conversationId"].as_str().expect("an id");
                 let read = desk.api.get(&format!("/api/conversations/{id}")).await;
-                assert_eq!(read.data()["turns"][0]["warnings"], warnings, "{case}: it is kept");
+                assert_eq!(
+                    read.data()["turns"][0]["warnings"],
+                    warnings,
+                    "{case}: the warnings are persisted"
+                );
                 let mut streamed = body;
                 streamed["stream"] = json!(true);
                 let events = desk.api.post_for_events("/api/chat", &streamed).await.all().await;
-                let told: Vec<&Value> = events
+                let emitted: Vec<&Value> = events
                     .iter()
                     .filter(|event| event.name == "warning")
                     .map(|event| &event.data["message"])
@@ -135,15 +143,15 @@ async fn a_tool_that_cannot_be_adapted_is_left_out_and_whoever_asked_is_told() {
                     events.last().map(|event| event.data["finishReason"].clone()),
                     Some(json!("stop"))
                 );
-                if !is_left_out {
-                    assert_eq!((&warnings, told.len()), (&Value::Null, 0), "{case}");
+                if !is_omitted {
+                    assert_eq!((&warnings, emitted.len()), (&Value::Null, 0), "{case}");
                     continue;
                 }
-                for warning in warnings.as_array().expect("warnings").iter().chain(told.iter().copied()) {
-                    let words = warning.as_str().unwrap_or_default();
-                    assert!(words.contains(name) && words.contains(why), "{case}: {warning}");
+                for warning in warnings.as_array().expect("warnings").iter().chain(emitted.iter().copied()) {
+                    let text = warning.as_str().unwrap_or_default();
+                    assert!(text.contains(name) && text.contains(why), "{case}: {warning}");
                 }
-                assert!(!told.is_empty(), "{case}: whoever follows is told, too");
+                assert!(!emitted.is_empty(), "{case}: the warning is emitted, too");
             }
         }
     }
@@ -151,15 +159,15 @@ async fn a_tool_that_cannot_be_adapted_is_left_out_and_whoever_asked_is_told() {
 }
 
 #[tokio::test]
-async fn that_a_tool_is_left_out_is_said_once_however_many_steps_a_turn_has() {
-    let desk = Desk::new(async |asked: AskedModel| match asked.answers_before() {
+async fn warning_about_an_omitted_tool_is_emitted_once_per_turn() {
+    let desk = Desk::new(async |request: RecordedModelRequest| match request.previous_responses() {
         before @ 0..=2 => ModelReply::calls([("weather", json!({"city": format!("c{before}")}))]),
         _ => ModelReply::says("Enough."),
     })
     .await;
     let schema = json!({"type": "object", "properties": {"the city": {"type": "string"}}});
     desk.tool("spaced", json!({"inputSchema": schema})).await;
-    let agent = desk.agent(Dialect::Anthropic, &["spaced", "weather"], json!({})).await;
+    let agent = desk.agent(FakeDialect::Anthropic, &["spaced", "weather"], json!({})).await;
     let mut body = json!({"agentId": agent, "messages": [user("Well?")]});
     let reply = desk.api.post("/api/chat", &body).await;
     let warnings = reply.data()["warnings"].clone();

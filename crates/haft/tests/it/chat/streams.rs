@@ -1,27 +1,29 @@
-//! Turns as they come: what is told, in which order, and how one comes back to it.
+//! The event stream of a turn: its events and their order, reconnecting, following and cancelling.
 
 use std::sync::Arc;
 
-use haft_testkit::{AskedModel, Dialect, Event, ModelReply, ModelServer, Upstream, eventually};
+use haft_testkit::{
+    FakeDialect, ModelReply, ModelServer, RecordedModelRequest, SseEvent, Upstream, eventually,
+};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::{DIALECTS, Desk, user, weather};
 
-fn names(events: &[Event]) -> Vec<&str> {
+fn names(events: &[SseEvent]) -> Vec<&str> {
     let mut names: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
     names.dedup();
     names
 }
 
-fn text(events: &[Event], name: &str) -> String {
+fn text(events: &[SseEvent], name: &str) -> String {
     let pieces = events.iter().filter(|event| event.name == name);
     pieces.filter_map(|event| event.data["text"].as_str()).collect()
 }
 
 #[tokio::test]
-async fn a_turn_is_told_as_it_happens() {
-    let desk = Desk::new(async |asked: AskedModel| match asked.results().len() {
+async fn events_of_a_turn_are_emitted_in_order() {
+    let desk = Desk::new(async |request: RecordedModelRequest| match request.results().len() {
         0 => ModelReply::new()
             .reasoning("Hm, 让我想想.")
             .text("I look: ")
@@ -52,10 +54,9 @@ async fn a_turn_is_told_as_it_happens() {
         assert_eq!(text(&events, "message.delta"), "I look: Vier Grad, 四度 🌤");
         assert!(
             events.iter().filter(|event| event.name == "message.delta").count() > 4,
-            "it comes in pieces"
+            "the text is streamed in pieces"
         );
-        let of =
-            |name: &str| events.iter().find(|event| event.name == name).expect("it is told").data.clone();
+        let of = |name: &str| events.iter().find(|event| event.name == name).expect("an event").data.clone();
         assert_eq!(of("tool.call")["arguments"], json!({"city": "Rome"}));
         assert_eq!(of("tool.result")["data"]["temperature"], 4);
         assert_eq!(of("tool.result")["callId"], of("tool.call")["callId"]);
@@ -68,30 +69,30 @@ async fn a_turn_is_told_as_it_happens() {
 }
 
 #[tokio::test]
-async fn what_was_told_of_an_answer_that_broke_off_counts_no_more() {
+async fn text_of_a_response_that_broke_off_is_reset() {
     let model = ModelServer::script([
         ModelReply::says("This is never ended").cut_after(4),
         ModelReply::says("This is."),
     ]);
     let desk = Desk::with(model.await, Upstream::start(weather).await).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let body = json!({"agentId": agent, "messages": [user("Well?")], "stream": true});
     let events = desk.api.post_for_events("/api/chat", &body).await.all().await;
-    let reset = events.iter().position(|event| event.name == "message.reset").expect("it is taken back");
+    let reset = events.iter().position(|event| event.name == "message.reset").expect("a reset");
     assert!("This is never ended".starts_with(&text(&events[..reset], "message.delta")));
     assert_eq!(text(&events[reset..], "message.delta"), "This is.");
 }
 
 #[tokio::test]
-async fn whoever_is_cut_off_comes_back_and_misses_nothing() {
+async fn client_that_reconnects_misses_no_event() {
     let permits = Arc::new(Semaphore::new(6));
     let held = permits.clone();
-    let desk = Desk::new(move |_: AskedModel| {
+    let desk = Desk::new(move |_: RecordedModelRequest| {
         let held = held.clone();
-        async move { ModelReply::says("one two three four five six seven eight nine ten").hold(held) }
+        async move { ModelReply::says("one two three four five six seven eight nine ten").hold_until(held) }
     })
     .await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let body = json!({"agentId": agent, "messages": [user("Count.")], "stream": true});
     let mut stream = desk.api.post_for_events("/api/chat", &body).await;
     let mut events = stream.until("message.delta").await;
@@ -106,60 +107,60 @@ async fn whoever_is_cut_off_comes_back_and_misses_nothing() {
     assert_eq!(text(&events, "message.delta"), "one two three four five six seven eight nine ten");
     assert!(!names(&events).contains(&"turn.reset"));
     let read = desk.api.get(&format!("/api/conversations/{id}")).await;
-    assert_eq!(read.data()["turns"][0]["finishReason"], "stop", "coming back kept the turn alive");
+    assert_eq!(read.data()["turns"][0]["finishReason"], "stop", "reconnecting kept the turn alive");
     assert_eq!(read.data()["lastEventId"], "1");
     desk.check();
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_waits_for_is_followed_and_stopped() {
+async fn detached_turn_is_followed_and_cancelled() {
     let permits = Arc::new(Semaphore::new(8));
     let held = permits.clone();
-    let desk = Desk::new(move |asked: AskedModel| {
+    let desk = Desk::new(move |request: RecordedModelRequest| {
         let held = held.clone();
         async move {
-            match asked.user_text() {
-                "Count." => ModelReply::says("one two three four five six").hold(held),
-                said => {
-                    ModelReply::says(format!("You said: {said}; before you said {}", asked.messages.len()))
+            match request.user_text() {
+                "Count." => ModelReply::says("one two three four five six").hold_until(held),
+                text => {
+                    ModelReply::says(format!("You said: {text}; before you said {}", request.messages.len()))
                 }
             }
         }
     })
     .await;
-    let agent = desk.agent(Dialect::Anthropic, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Anthropic, &[], json!({})).await;
     let body = json!({"agentId": agent, "messages": [user("Count.")], "detach": true});
     let reply = desk.api.post("/api/chat", &body).await;
     assert_eq!(reply.status, 202, "{}", reply.body);
     let id = reply.data()["conversationId"].as_str().expect("an id").to_owned();
     let mut stream = desk.api.events(&format!("/api/conversations/{id}/events")).await;
-    let begun = stream.until("message.delta").await;
-    assert_eq!(begun[0].data["input"][0]["messageId"], reply.data()["messageId"]);
+    let events = stream.until("message.delta").await;
+    assert_eq!(events[0].data["input"][0]["messageId"], reply.data()["messageId"]);
     let stopped = desk.api.post(&format!("/api/conversations/{id}/cancel"), &json!({})).await;
     assert_eq!(stopped.status, 200, "{}", stopped.body);
     let events = stream.until("done").await;
     assert_eq!(events.last().map(|event| event.data["finishReason"].clone()), Some(json!("cancelled")));
-    eventually("the model is left alone", async || desk.model.under_way() == 0).await;
+    eventually("no model request is running", async || desk.model.under_way() == 0).await;
     let read = desk.api.get(&format!("/api/conversations/{id}")).await;
-    let said = read.data()["turns"][0]["message"]["content"].as_str().expect("words").to_owned();
+    let text = read.data()["turns"][0]["message"]["content"].as_str().expect("a text").to_owned();
     assert!(
-        !said.is_empty() && "one two three four five six".starts_with(&said),
-        "what was told stays: {said}"
+        !text.is_empty() && "one two three four five six".starts_with(&text),
+        "the partial text is persisted: {text}"
     );
-    // The conversation goes on, and the next turn is heard on the same stream.
-    let body = json!({"conversationId": id, "messages": [user("Go on.")]});
+    // The conversation continues, and the stream emits the events of the next turn.
+    let body = json!({"conversationId": id, "messages": [user("Continue.")]});
     let reply = desk.api.post("/api/chat", &body).await;
-    assert_eq!(super::said(&reply), "You said: Go on.; before you said 3");
+    assert_eq!(super::final_text(&reply), "You said: Continue.; before you said 3");
     let events = stream.until("done").await;
     assert_eq!((events[0].name.as_str(), &events[0].data["turn"]), ("turn.start", &json!(2)));
     desk.check();
 }
 
 #[tokio::test]
-async fn bad_requests_are_said_in_words() {
-    let desk = Desk::new(async |_: AskedModel| ModelReply::says("Hello.")).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
-    let wrong: [(Value, u16, &str); 9] = [
+async fn invalid_requests_name_the_wrong_field() {
+    let desk = Desk::new(async |_: RecordedModelRequest| ModelReply::says("Hello.")).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
+    let invalid: [(Value, u16, &str); 9] = [
         (json!({"agentId": agent}), 400, "messages"),
         (json!({"agentId": agent, "messages": []}), 400, "messages"),
         (json!({"agentId": agent, "messages": [user("a")], "mood": 1}), 400, "mood"),
@@ -170,7 +171,7 @@ async fn bad_requests_are_said_in_words() {
         (json!({"conversationId": uuid::Uuid::nil(), "messages": [user("a")]}), 404, "conversation"),
         (json!({"provider": "nobody", "messages": [user("a")]}), 422, "nobody"),
     ];
-    for (body, status, word) in wrong {
+    for (body, status, word) in invalid {
         let reply = desk.api.post("/api/chat", &body).await;
         assert_eq!(reply.status, status, "{body}: {}", reply.body);
         assert!(reply.message().contains(word), "{body}: {}", reply.body);
@@ -180,6 +181,6 @@ async fn bad_requests_are_said_in_words() {
     assert_eq!(reply.status, 400, "{}", reply.body);
     let body = json!({"agentId": agent, "messages": [user("a")], "tools": ["weather"]});
     assert_eq!(desk.api.post("/api/chat/with-tools", &body).await.status, 200);
-    assert_eq!(desk.model.seen().last().expect("it was asked").tool_names(), ["weather"]);
+    assert_eq!(desk.model.seen().last().expect("a request").tool_names(), ["weather"]);
     assert_eq!(desk.api.get("/api/conversations").await.data()["items"].as_array().map(Vec::len), Some(1));
 }

@@ -1,20 +1,20 @@
-//! Calls that take long: pending ones whose results come by themselves, and those that a person approves.
+//! Calls of a chat that run as tasks: asynchronous calls, calls that need an approval, and deferred calls.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer, Upstream, eventually};
+use haft_testkit::{FakeDialect, ModelReply, ModelServer, RecordedModelRequest, Upstream, eventually};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::{DIALECTS, Desk, said, user, weather};
+use super::{DIALECTS, Desk, final_text, user, weather};
 use crate::timestamps::milliseconds_between;
 
-/// A model that starts a report, and says what came of it once that is known.
-async fn reporter(asked: AskedModel) -> ModelReply {
-    // A user may have spoken since.
-    let told = asked.messages.iter().rev().find_map(|message| message.results.first());
-    let Some(result) = told else {
+/// A model that requests a report, and repeats its result when it arrives.
+async fn reporter(request: RecordedModelRequest) -> ModelReply {
+    // There may be user messages after the result.
+    let last = request.messages.iter().rev().find_map(|message| message.results.first());
+    let Some(result) = last else {
         return ModelReply::calls([("report", json!({"city": "Rome"}))]);
     };
     let content: Value = serde_json::from_str(&result.content).unwrap_or_default();
@@ -45,14 +45,14 @@ async fn turns(desk: &Desk, id: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn an_async_call_is_pending_and_its_result_comes_as_a_turn_of_its_own() {
+async fn result_of_an_async_call_starts_a_new_turn() {
     let permits = Arc::new(Semaphore::new(0));
     let desk = Desk::with(ModelServer::start(reporter).await, slow(permits.clone()).await).await;
     desk.tool("report", json!({"async": true})).await;
     for dialect in DIALECTS {
         let agent = desk.agent(dialect, &["report"], json!({})).await;
         let reply = desk.ask(&agent, "A report, please.").await;
-        assert_eq!(said(&reply), "It is on its way.", "{dialect:?}");
+        assert_eq!(final_text(&reply), "It is on its way.", "{dialect:?}");
         let result = &reply.data()["toolCalls"][0]["result"];
         assert_eq!(result["status"], "pending");
         let id = reply.data()["conversationId"].as_str().expect("an id").to_owned();
@@ -79,26 +79,23 @@ async fn an_async_call_is_pending_and_its_result_comes_as_a_turn_of_its_own() {
         assert_eq!(result["at"], task["endedAt"], "the time of the result");
         assert_eq!(context.data()["toolDefinitions"][0]["async"], true);
     }
-    let asked = desk.model.seen();
-    assert!(asked[0].tools[0].description.contains("pending"), "{}", asked[0].tools[0].description);
-    let system = asked[1].system.clone().expect("instructions");
+    let requests = desk.model.seen();
+    assert!(requests[0].tools[0].description.contains("pending"), "{}", requests[0].tools[0].description);
+    let system = requests[1].system.clone().expect("instructions");
     assert!(system.contains("report (callId "), "{system}");
-    let last = asked[2].messages.last().expect("a message");
+    let last = requests[2].messages.last().expect("a message");
     assert_eq!(last.results.len(), 1);
-    let call = asked[2].messages.iter().rev().find_map(|message| message.calls.first()).expect("a call");
+    let call = requests[2].messages.iter().rev().find_map(|message| message.calls.first()).expect("a call");
     assert_eq!(call.name, "task_result");
-    assert!(
-        !asked[2].system.as_deref().unwrap_or_default().contains("callId"),
-        "nothing is pending any more"
-    );
+    assert!(!requests[2].system.as_deref().unwrap_or_default().contains("callId"), "no call is pending");
     desk.check();
 }
 
 #[tokio::test]
 async fn result_of_a_plain_call_shows_when_the_call_ended() {
-    let model = ModelServer::start(async |asked: AskedModel| {
+    let model = ModelServer::start(async |request: RecordedModelRequest| {
         tokio::time::sleep(Duration::from_millis(400)).await;
-        match asked.results().first() {
+        match request.results().first() {
             None => ModelReply::calls([("weather", json!({"city": "Rome"}))]),
             Some(_) => ModelReply::says("Four."),
         }
@@ -108,7 +105,7 @@ async fn result_of_a_plain_call_shows_when_the_call_ended() {
         weather(&seen)
     });
     let desk = Desk::with(model.await, upstream.await).await;
-    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
     let reply = desk.ask(&agent, "How warm is it in Rome?").await;
     let id = reply.data()["conversationId"].as_str().expect("an id");
     let turn = turns(&desk, id).await[0].clone();
@@ -122,54 +119,54 @@ async fn result_of_a_plain_call_shows_when_the_call_ended() {
 }
 
 #[tokio::test]
-async fn an_agent_may_wait_for_its_user_instead() {
+async fn manual_resume_waits_for_the_next_user_message() {
     let permits = Arc::new(Semaphore::new(0));
     let desk = Desk::with(ModelServer::start(reporter).await, slow(permits.clone()).await).await;
     desk.tool("report", json!({"async": true})).await;
-    let agent = desk.agent(Dialect::Openai, &["report"], json!({"resume": "manual"})).await;
+    let agent = desk.agent(FakeDialect::Openai, &["report"], json!({"resume": "manual"})).await;
     let reply = desk.ask(&agent, "A report, please.").await;
     let id = reply.data()["conversationId"].as_str().expect("an id").to_owned();
     let task = reply.data()["toolCalls"][0]["result"]["taskId"].as_str().expect("an id").to_owned();
     permits.add_permits(1);
-    crate::tasks::standing(&desk.api, &task, "succeeded").await;
-    eventually("it has been heard of", async || {
+    crate::tasks::wait_for_status(&desk.api, &task, "succeeded").await;
+    eventually("the result has arrived", async || {
         desk.api.get(&format!("/api/conversations/{id}")).await.data()["pending"] == json!([])
     })
     .await;
     assert_eq!(turns(&desk, &id).await.len(), 1);
     let body = json!({"conversationId": id, "messages": [user("And?")]});
     let reply = desk.api.post("/api/chat", &body).await;
-    assert_eq!(said(&reply), "The report: 4");
+    assert_eq!(final_text(&reply), "The report: 4");
     let input = turns(&desk, &id).await[1]["input"].clone();
     assert_eq!((&input[0]["role"], &input[1]["role"]), (&json!("task"), &json!("user")));
     desk.check();
 }
 
 #[tokio::test]
-async fn a_call_that_a_person_approves_is_waited_for() {
-    let desk = Desk::new(async |asked: AskedModel| match asked.results().first() {
+async fn turn_waits_for_an_approval() {
+    let desk = Desk::new(async |request: RecordedModelRequest| match request.results().first() {
         None => ModelReply::calls([("send", json!({"city": "Rome"})), ("weather", json!({"city": "Oslo"}))]),
-        Some(result) => ModelReply::says(format!("{} and {}", result.content, asked.results().len())),
+        Some(result) => ModelReply::says(format!("{} and {}", result.content, request.results().len())),
     })
     .await;
     desk.tool("send", json!({"policy": "ask"})).await;
     for (dialect, decision) in
-        [(Dialect::Openai, "approve"), (Dialect::Anthropic, "deny"), (Dialect::Gemini, "approve")]
+        [(FakeDialect::Openai, "approve"), (FakeDialect::Anthropic, "deny"), (FakeDialect::Gemini, "approve")]
     {
         let agent = desk.agent(dialect, &["send", "weather"], json!({})).await;
         let body = json!({"agentId": agent, "messages": [user("Send it.")], "stream": true});
         let mut stream = desk.api.post_for_events("/api/chat", &body).await;
         let events = stream.until("tool.pending").await;
-        let pending = events.last().expect("it waits").data.clone();
+        let pending = events.last().expect("a pending call").data.clone();
         assert_eq!(pending["reason"], "approval", "{pending}");
         let id = events[0].data["conversationId"].as_str().expect("an id").to_owned();
-        eventually("it waits", async || {
+        eventually("the conversation waits", async || {
             desk.api.get(&format!("/api/conversations/{id}")).await.data()["status"] == "waiting"
         })
         .await;
         let task = pending["taskId"].as_str().expect("an id");
-        let asked = desk.api.get(&format!("/api/approvals/{task}")).await;
-        assert_eq!(asked.data()["arguments"], json!({"city": "Rome"}), "{}", asked.body);
+        let approval = desk.api.get(&format!("/api/approvals/{task}")).await;
+        assert_eq!(approval.data()["arguments"], json!({"city": "Rome"}), "{}", approval.body);
         let before = desk.weather.seen().iter().filter(|seen| seen.target.starts_with("/send")).count();
         let decided = desk
             .api
@@ -177,15 +174,15 @@ async fn a_call_that_a_person_approves_is_waited_for() {
             .await;
         assert_eq!(decided.status, 200, "{}", decided.body);
         let events = stream.until("done").await;
-        let said = events.iter().find(|event| event.name == "message.done").expect("an answer").data["message"]["content"].clone();
+        let text = events.iter().find(|event| event.name == "message.done").expect("a message").data["message"]["content"].clone();
         let sent = desk.weather.seen().iter().filter(|seen| seen.target.starts_with("/send")).count();
-        let said = said.as_str().expect("words");
+        let text = text.as_str().expect("a text");
         match decision {
             "approve" => assert!(
-                said.contains("\"temperature\":4") && said.ends_with("and 2") && sent == before + 1,
-                "{said}"
+                text.contains("\"temperature\":4") && text.ends_with("and 2") && sent == before + 1,
+                "{text}"
             ),
-            _ => assert!(said.contains("Denied") && said.ends_with("and 2") && sent == before, "{said}"),
+            _ => assert!(text.contains("Denied") && text.ends_with("and 2") && sent == before, "{text}"),
         }
     }
     desk.check();
@@ -193,12 +190,12 @@ async fn a_call_that_a_person_approves_is_waited_for() {
 
 #[tokio::test]
 async fn budget_spent_before_an_approval_still_counts_after_it() {
-    let desk = Desk::new(async |asked: AskedModel| match asked.answers_before() {
+    let desk = Desk::new(async |request: RecordedModelRequest| match request.previous_responses() {
         0 => ModelReply::calls([("send", json!({"city": "Rome"})), ("weather", json!({"city": "Oslo"}))]),
         1 => ModelReply::calls(["Bern", "Kyiv"].map(|city| ("weather", json!({"city": city})))),
         _ => {
             let is_refused = |content: &str| content.contains("BudgetExceeded");
-            let refused = asked.results().iter().filter(|result| is_refused(&result.content)).count();
+            let refused = request.results().iter().filter(|result| is_refused(&result.content)).count();
             ModelReply::says(format!("{refused} refused"))
         }
     })
@@ -210,33 +207,33 @@ async fn budget_spent_before_an_approval_still_counts_after_it() {
         let body = json!({"agentId": agent, "messages": [user("Send it.")], "stream": true});
         let mut stream = desk.api.post_for_events("/api/chat", &body).await;
         let events = stream.until("tool.pending").await;
-        let task = events.last().expect("it waits").data["taskId"].as_str().expect("an id").to_owned();
+        let task = events.last().expect("a pending call").data["taskId"].as_str().expect("an id").to_owned();
         let decided = desk.api.post(&format!("/api/approvals/{task}"), &json!({"decision": "approve"})).await;
         assert_eq!(decided.status, 200, "{}", decided.body);
         let events = stream.until("done").await;
-        let said = events.iter().find(|event| event.name == "message.done").expect("an answer");
-        assert_eq!(said.data["message"]["content"], "1 refused", "{dialect:?}");
+        let text = events.iter().find(|event| event.name == "message.done").expect("a message");
+        assert_eq!(text.data["message"]["content"], "1 refused", "{dialect:?}");
         assert_eq!(desk.weather.seen().len() - before, 3, "{dialect:?}");
     }
     desk.check();
 }
 
 #[tokio::test]
-async fn a_turn_that_waits_for_a_person_is_stopped_and_its_task_ends() {
-    let desk = Desk::new(async |asked: AskedModel| match asked.user_text() {
+async fn cancelling_a_turn_cancels_the_task_that_waits_for_approval() {
+    let desk = Desk::new(async |request: RecordedModelRequest| match request.user_text() {
         "Send it." => ModelReply::calls([("send", json!({"city": "Rome"}))]),
         _ => {
-            let told = asked.messages.iter().flat_map(|message| &message.results);
-            ModelReply::says(told.map(|result| result.content.clone()).collect::<String>())
+            let results = request.messages.iter().flat_map(|message| &message.results);
+            ModelReply::says(results.map(|result| result.content.clone()).collect::<String>())
         }
     })
     .await;
     desk.tool("send", json!({"policy": "ask"})).await;
-    let agent = desk.agent(Dialect::Gemini, &["send"], json!({})).await;
+    let agent = desk.agent(FakeDialect::Gemini, &["send"], json!({})).await;
     let body = json!({"agentId": agent, "messages": [user("Send it.")], "detach": true});
     let id =
         desk.api.post("/api/chat", &body).await.data()["conversationId"].as_str().expect("an id").to_owned();
-    eventually("it waits", async || {
+    eventually("the conversation waits", async || {
         desk.api.get(&format!("/api/conversations/{id}")).await.data()["status"] == "waiting"
     })
     .await;
@@ -245,24 +242,28 @@ async fn a_turn_that_waits_for_a_person_is_stopped_and_its_task_ends() {
     let stopped = desk.api.post(&format!("/api/conversations/{id}/cancel"), &json!({})).await;
     assert_eq!(stopped.status, 200);
     eventually("the turn is over", async || turns(&desk, &id).await[0]["finishReason"] == "cancelled").await;
-    crate::tasks::standing(&desk.api, &task, "cancelled").await;
+    crate::tasks::wait_for_status(&desk.api, &task, "cancelled").await;
     for _ in 0..2 {
-        // What the model is told is how the task ended, and not that it is waited for.
+        // The model receives the final status of the task, not `pending`.
         let body = json!({"conversationId": id, "messages": [user("Leave it.")]});
         let reply = desk.api.post("/api/chat", &body).await;
-        assert!(said(&reply).contains("Cancelled") && !said(&reply).contains("pending"), "{}", reply.body);
+        assert!(
+            final_text(&reply).contains("Cancelled") && !final_text(&reply).contains("pending"),
+            "{}",
+            reply.body
+        );
     }
     assert!(desk.weather.seen().is_empty());
     desk.check();
 }
 
 #[tokio::test]
-async fn an_api_that_answers_later_is_waited_for() {
+async fn turn_waits_for_a_deferred_call() {
     let upstream = Upstream::start(|seen| match seen.target.as_str() {
         "/job" => haft_testkit::json_reply(202, &json!({"id": "j1"})),
         _ => haft_testkit::json_reply(200, &json!({"state": "done", "result": {"temperature": 9}})),
     });
-    let model = ModelServer::start(async |asked: AskedModel| match asked.results().first() {
+    let model = ModelServer::start(async |request: RecordedModelRequest| match request.results().first() {
         None => ModelReply::calls([("job", json!({}))]),
         Some(result) => ModelReply::says(result.content.clone()),
     });
@@ -272,21 +273,21 @@ async fn an_api_that_answers_later_is_waited_for() {
         "name": "job", "description": "d", "method": "POST", "url": format!("{base}/job"),
         "config": {"poll": {"url": "/job/{{id}}", "status": "state", "done": ["done"], "result": "result", "interval": 0.1}},
     });
-    let made = desk.api.post("/api/tools", &tool).await;
-    if made.status != 201 {
-        panic!("{}", made.body);
+    let created = desk.api.post("/api/tools", &tool).await;
+    if created.status != 201 {
+        panic!("{}", created.body);
     }
-    let agent = desk.agent(Dialect::Openai, &["job"], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &["job"], json!({})).await;
     let waiting = tokio::time::timeout(Duration::from_secs(20), desk.ask(&agent, "Do it."));
     let reply = waiting.await.expect("in time");
-    assert!(said(&reply).contains('9'), "{}", reply.body);
+    assert!(final_text(&reply).contains('9'), "{}", reply.body);
     desk.check();
 }
 
 #[tokio::test]
-async fn a_full_queue_is_told_to_the_model_and_the_conversation_stays() {
-    let place = haft_testkit::Place::new();
-    let model = ModelServer::start(async |asked: AskedModel| match asked.results().first() {
+async fn full_task_queue_is_reported_to_the_model() {
+    let place = haft_testkit::TestStorage::new();
+    let model = ModelServer::start(async |request: RecordedModelRequest| match request.results().first() {
         None => ModelReply::calls([("report", json!({"city": "Rome"}))]),
         Some(result) => ModelReply::says(result.content.clone()),
     })
@@ -296,26 +297,26 @@ async fn a_full_queue_is_told_to_the_model_and_the_conversation_stays() {
     let weather = Upstream::start(weather).await;
     let desk = Desk { server, api, model, weather, settings, place };
     desk.tool("report", json!({"async": true})).await;
-    // The one place there is.
+    // Occupies the only slot of the queue.
     let later = json!({"arguments": {"city": "Oslo"}, "options": {"mode": "async", "delay": 3600}});
-    crate::tasks::taken(&crate::tasks::execute(&desk.api, "report", later).await);
-    let agent = desk.agent(Dialect::Openai, &["report"], json!({})).await;
+    crate::tasks::accepted_task(&crate::tasks::execute(&desk.api, "report", later).await);
+    let agent = desk.agent(FakeDialect::Openai, &["report"], json!({})).await;
     let reply = desk.ask(&agent, "A report.").await;
-    assert!(said(&reply).contains("RateLimit"), "{}", reply.body);
+    assert!(final_text(&reply).contains("RateLimit"), "{}", reply.body);
     let id = reply.data()["conversationId"].as_str().expect("an id").to_owned();
     assert_eq!(turns(&desk, &id).await.len(), 1);
     desk.check();
 }
 
 #[tokio::test]
-async fn a_large_result_that_comes_later_is_read_on_by_its_handle() {
+async fn large_result_of_a_task_is_read_by_its_handle() {
     let upstream = Upstream::start(|_| {
         let rows: Vec<String> = (0..5000).map(|n| format!("row-{n}-end")).collect();
         haft_testkit::json_reply(200, &json!({"rows": rows}))
     });
-    let model = ModelServer::start(async |asked: AskedModel| {
-        let told = asked.messages.iter().rev().find_map(|message| message.results.first());
-        let content = told.map(|told| serde_json::from_str::<Value>(&told.content).unwrap_or_default());
+    let model = ModelServer::start(async |request: RecordedModelRequest| {
+        let last = request.messages.iter().rev().find_map(|message| message.results.first());
+        let content = last.map(|result| serde_json::from_str::<Value>(&result.content).unwrap_or_default());
         match content {
             None => ModelReply::calls([("report", json!({"city": "Rome"}))]),
             Some(content) if content["status"] == "pending" => ModelReply::says("It is on its way."),
@@ -330,7 +331,7 @@ async fn a_large_result_that_comes_later_is_read_on_by_its_handle() {
     });
     let desk = Desk::with(model.await, upstream.await).await;
     desk.tool("report", json!({"async": true})).await;
-    let agent = desk.agent(Dialect::Openai, &["report"], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &["report"], json!({})).await;
     let reply = desk.ask(&agent, "A report, please.").await;
     let id = reply.data()["conversationId"].as_str().expect("an id").to_owned();
     eventually("the agent takes a turn by itself", async || {
@@ -339,6 +340,6 @@ async fn a_large_result_that_comes_later_is_read_on_by_its_handle() {
     .await;
     assert_eq!(turns(&desk, &id).await[1]["message"]["content"], "row-4999-end");
     let seen = desk.model.seen();
-    assert!(seen.iter().all(|asked| asked.results().iter().all(|result| result.content.len() < 33_000)));
+    assert!(seen.iter().all(|request| request.results().iter().all(|result| result.content.len() < 33_000)));
     desk.check();
 }

@@ -1,41 +1,42 @@
-//! The model behind, which keeps to the script: it calls what it has, and repeats what it was told.
+//! The fake model of the client tests. It follows `script.json`: calls the offered tools and repeats their
+//! results.
 
-use haft_testkit::{AskedModel, ModelReply, ModelServer};
+use haft_testkit::{ModelReply, ModelServer, RecordedModelRequest};
 use serde_json::Value;
 
 const SCRIPT: &str = include_str!("../../clients/script.json");
 
 pub(super) async fn start() -> ModelServer {
-    ModelServer::start(|asked: AskedModel| std::future::ready(answer(&asked))).await
+    ModelServer::start(|request: RecordedModelRequest| std::future::ready(respond(&request))).await
 }
 
-fn answer(asked: &AskedModel) -> ModelReply {
+fn respond(request: &RecordedModelRequest) -> ModelReply {
     let script: Value = serde_json::from_str(SCRIPT).expect("JSON");
-    let question = asked.user_text();
+    let question = request.user_text();
     let mut lines = script.as_object().expect("an object").values();
     let Some(line) = lines.find(|line| line["ask"] == question) else {
-        return ModelReply::says(format!("Nobody told me what to say to: {question}"));
+        return ModelReply::says(format!("The script has no line for: {question}"));
     };
-    let word = |name: &str| line[name].as_str().map(str::to_owned);
-    let told: Vec<&str> = asked.results().iter().map(|result| result.content.as_str()).collect();
-    if !told.is_empty() {
-        return ModelReply::says(format!("{} {}", word("answer").unwrap_or_default(), told.join("; ")));
+    let field = |name: &str| line[name].as_str().map(str::to_owned);
+    let results: Vec<&str> = request.results().iter().map(|result| result.content.as_str()).collect();
+    if !results.is_empty() {
+        return ModelReply::says(format!("{} {}", field("answer").unwrap_or_default(), results.join("; ")));
     }
-    let calls = calls(line, &asked.tool_names());
+    let calls = calls(line, &request.tool_names());
     if !calls.is_empty() {
-        let reply = word("says").map_or_else(ModelReply::new, ModelReply::says);
+        let reply = field("says").map_or_else(ModelReply::new, ModelReply::says);
         return calls.into_iter().fold(reply, |reply, (name, arguments)| reply.call(name, arguments));
     }
-    let was = |said: &Value| {
-        let said = said.as_str().unwrap_or_default();
-        asked.messages.iter().any(|message| message.text.contains(said))
+    let is_in_history = |sentence: &Value| {
+        let sentence = sentence.as_str().unwrap_or_default();
+        request.messages.iter().any(|message| message.text.contains(sentence))
     };
-    let remembers = line["after"].as_array().is_some_and(|words| words.iter().all(was));
-    let said = if remembers { word("remembered") } else { word("alone").or_else(|| word("answer")) };
-    ModelReply::says(said.unwrap_or_default())
+    let remembers = line["after"].as_array().is_some_and(|sentences| sentences.iter().all(is_in_history));
+    let text = if remembers { field("remembered") } else { field("alone").or_else(|| field("answer")) };
+    ModelReply::says(text.unwrap_or_default())
 }
 
-/// The calls of a line whose tools are there.
+/// Returns the calls of a line whose tools are offered.
 fn calls(line: &Value, tools: &[&str]) -> Vec<(String, Value)> {
     let calls = line["calls"].as_array().into_iter().flatten();
     calls

@@ -1,4 +1,4 @@
-//! The programs in `tests/clients`: what they need is installed once, and each runs with a limit and little else.
+//! Runs the programs in `tests/clients`: installs their dependencies once, and limits time and environment.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,10 +11,10 @@ use tokio::process::{Child, Command};
 
 use crate::survival::skipped;
 
-/// No program takes longer, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Maximum run time of a program, on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Says so when somebody does not want them.
+/// Returns true if `HAFT_SKIP_CLIENTS` is set, and reports the test as skipped.
 pub(super) fn is_skipped() -> bool {
     let is_set = std::env::var_os("HAFT_SKIP_CLIENTS").is_some();
     if is_set {
@@ -23,55 +23,55 @@ pub(super) fn is_skipped() -> bool {
     is_set
 }
 
-/// Runs a client against a server, and gives the facts it prints.
+/// Runs a client against a server and returns the facts that it prints.
 pub(super) async fn client(program: &str, url: &str, agent: &str) -> Value {
-    client_of(program, &python(installed()), url, agent).await
+    run_client(program, &python(installed()), url, agent).await
 }
 
-/// The same with the Python that instructor has for itself.
+/// Runs a client in the separate Python environment of instructor.
 pub(super) async fn instructor(program: &str, url: &str, agent: &str) -> Value {
-    client_of(program, &python(&installed().join("instructor")), url, agent).await
+    run_client(program, &python(&installed().join("instructor")), url, agent).await
 }
 
-async fn client_of(program: &str, python: &Path, url: &str, agent: &str) -> Value {
+async fn run_client(program: &str, python: &Path, url: &str, agent: &str) -> Value {
     let mut command = command(program, python);
     command
         .envs([("HAFT_URL", url), ("HAFT_TOKEN", crate::TOKEN), ("HAFT_AGENT", agent)])
         .stdin(Stdio::null());
-    let output = tokio::time::timeout(PATIENCE, command.output()).await;
-    let output = output.unwrap_or_else(|_| panic!("{program} takes more than {PATIENCE:?}"));
+    let output = tokio::time::timeout(TIMEOUT, command.output()).await;
+    let output = output.unwrap_or_else(|_| panic!("{program} takes more than {TIMEOUT:?}"));
     let output = output.expect("it runs");
-    let (printed, complaints) =
+    let (printed, errors) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{program}: {}\n{printed}{complaints}", output.status);
+    assert!(output.status.success(), "{program}: {}\n{printed}{errors}", output.status);
     let facts = printed.lines().last().unwrap_or_default();
-    serde_json::from_str(facts).unwrap_or_else(|error| panic!("{program}: {error}: {printed}{complaints}"))
+    serde_json::from_str(facts).unwrap_or_else(|error| panic!("{program}: {error}: {printed}{errors}"))
 }
 
-/// A program that serves until it is dropped.
-pub(super) struct Beside {
+/// A model server in another process. Killed on drop.
+pub(super) struct ModelProgram {
     pub(super) url: String,
     _child: Child,
 }
 
-impl Beside {
+impl ModelProgram {
     pub(super) async fn start(program: &str) -> Self {
         Self::start_with(program, &python(installed())).await
     }
 
-    /// The same with a Python of its own.
+    /// Starts a program in a separate Python environment.
     pub(super) async fn start_with(program: &str, python: &Path) -> Self {
-        // What it says beside is not read, and must not make it wait.
+        // Standard error is discarded: nothing reads it, and a full pipe would block the program.
         let mut command = command(program, python);
         let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("it is ready in time");
-        let url = line.expect("readable output").expect("it says where it listens");
+        let line = tokio::time::timeout(TIMEOUT, lines.next_line()).await.expect("it is ready in time");
+        let url = line.expect("readable output").expect("the program prints its URL");
         Self { url, _child: child }
     }
 }
 
-/// A program with nothing of our own environment that could change what it does.
+/// Builds a command that does not inherit the environment of the test.
 fn command(program: &str, python: &Path) -> Command {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(program);
     let interpreter = if program.ends_with(".py") { python } else { Path::new("node") };
@@ -82,21 +82,21 @@ fn command(program: &str, python: &Path) -> Command {
     command
 }
 
-/// Where a script of the repository has installed things: the last line that it prints.
-pub(super) fn home(script: &str) -> PathBuf {
+/// Runs an install script of the repository. Returns the directory that it prints as its last line.
+pub(super) fn install(script: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts").join(script);
     let output = std::process::Command::new(path).stderr(Stdio::inherit()).output().expect("it runs");
     assert!(output.status.success(), "scripts/{script}: {}", output.status);
     let printed = String::from_utf8(output.stdout).expect("text");
-    PathBuf::from(printed.lines().last().expect("it says where"))
+    PathBuf::from(printed.lines().last().expect("a directory"))
 }
 
-pub(super) fn python(home: &Path) -> PathBuf {
-    home.join("python/bin/python")
+pub(super) fn python(directory: &Path) -> PathBuf {
+    directory.join("python/bin/python")
 }
 
-/// Asked for once: it is quick when all is there, and takes a minute when not.
+/// Installs the clients once per process. Takes a minute, or no time if they are installed already.
 fn installed() -> &'static Path {
-    static HOME: OnceLock<PathBuf> = OnceLock::new();
-    HOME.get_or_init(|| home("clients"))
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    DIRECTORY.get_or_init(|| install("clients"))
 }

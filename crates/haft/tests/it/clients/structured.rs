@@ -1,7 +1,7 @@
-//! Structured output: the same dialogue through every client library, with an agent that has to call a tool before it
-//! can answer, against each provider's own rules.
+//! Structured output: one dialogue through every client library, with an agent that must call a tool first,
+//! in each provider dialect.
 
-use haft_testkit::{AskedModel, Dialect, ModelReply};
+use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::{Value, json};
 
 use super::programs::{client, instructor, is_skipped};
@@ -9,25 +9,26 @@ use crate::chat::Desk;
 
 const SCRIPT: &str = include_str!("../../clients/script.json");
 
-/// Tools whose arguments are the record: instructor's, and the tool output of pydantic-ai.
+/// Output tools, whose arguments are the record: those of instructor and pydantic-ai.
 const OUTPUT_TOOLS: [&str; 2] = ["Record", "final_result"];
 
-/// Gives the record with what the tool said; without the degrees at first, or always, where the question says so.
-async fn clerk(asked: AskedModel) -> ModelReply {
+/// Responds with a record from the tool's result. Depending on the question, `degrees` is missing from the
+/// first response or from all responses.
+async fn clerk(request: RecordedModelRequest) -> ModelReply {
     let script: Value = serde_json::from_str(SCRIPT).expect("JSON");
     let is = |name: &str| {
         let question = script[name]["ask"].as_str().expect("a question");
-        asked.messages.iter().any(|message| message.text.contains(question))
+        request.messages.iter().any(|message| message.text.contains(question))
     };
-    let result = asked.messages.iter().flat_map(|message| &message.results).next();
-    let output_tool = OUTPUT_TOOLS.into_iter().find(|name| asked.tool_names().contains(name));
-    // instructor forces its tool at once. pydantic-ai requires any tool, and the agent looks first.
-    let is_forced = |tool: &str| asked.tool_choice.as_deref() == Some(tool);
+    let result = request.messages.iter().flat_map(|message| &message.results).next();
+    let output_tool = OUTPUT_TOOLS.into_iter().find(|name| request.tool_names().contains(name));
+    // instructor forces its tool at once. pydantic-ai requires any tool, so the agent calls `weather` first.
+    let is_forced = |tool: &str| request.tool_choice.as_deref() == Some(tool);
     if let Some(tool) = output_tool.filter(|tool| result.is_some() || is_forced(tool)) {
         return ModelReply::calls([(tool, json!({"city": "Paris", "degrees": 5}))]);
     }
-    // The request for a repair has the result as text.
-    let is_repair = asked.user_text().contains("does not have the requested form");
+    // A repair request contains the result as text.
+    let is_repair = request.user_text().contains("does not have the requested format");
     if result.is_none() && !is_repair {
         return ModelReply::says("I will look.").call("weather", json!({"city": "Paris"}));
     }
@@ -38,7 +39,7 @@ async fn clerk(asked: AskedModel) -> ModelReply {
     }
     let record = json!({"city": "Paris", "degrees": degrees});
     // A model that has the schema only in its instructions may add a code fence.
-    let is_enforced = asked.format.is_some();
+    let is_enforced = request.format.is_some();
     ModelReply::says(if is_enforced { record.to_string() } else { format!("```json\n{record}\n```") })
 }
 
@@ -46,14 +47,15 @@ async fn desk() -> Desk {
     Desk::new(clerk).await
 }
 
-/// An agent for each dialect, and two for Gemini: its models before 3 cannot combine tools with a response format.
+/// Creates an agent for each dialect, and a second for Gemini: its models before 3 cannot combine tools with
+/// a response format.
 async fn agents(desk: &Desk) -> Vec<String> {
     let mut agents = Vec::new();
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         agents.push(desk.agent(dialect, &["weather"], json!({})).await);
     }
     let older = json!({"model": "gemini-2.5-flash"});
-    agents.push(desk.agent(Dialect::Gemini, &["weather"], older).await);
+    agents.push(desk.agent(FakeDialect::Gemini, &["weather"], older).await);
     agents
 }
 
@@ -68,8 +70,8 @@ fn check(program: &str, agent: &str, facts: &Value) {
         ("record_repaired", &record, false),
         ("record_never", &Value::Null, true),
     ] {
-        for (way, found) in facts[name].as_object().into_iter().flatten() {
-            let at = format!("{program} {agent}: {name} {way}");
+        for (client_call, found) in facts[name].as_object().into_iter().flatten() {
+            let at = format!("{program} {agent}: {name} {client_call}");
             assert_eq!((&found["parsed"], &found["refused"]), (parsed, &json!(refused)), "{at}");
             assert_ne!(found["same"], json!(false), "{at}");
         }
@@ -77,7 +79,7 @@ fn check(program: &str, agent: &str, facts: &Value) {
 }
 
 #[tokio::test]
-async fn records_in_python() {
+async fn python_libraries_return_valid_records() {
     if is_skipped() {
         return;
     }
@@ -89,7 +91,7 @@ async fn records_in_python() {
 }
 
 #[tokio::test]
-async fn records_in_node() {
+async fn node_libraries_return_valid_records() {
     if is_skipped() {
         return;
     }
@@ -101,7 +103,7 @@ async fn records_in_node() {
 }
 
 #[tokio::test]
-async fn records_through_instructor() {
+async fn instructor_returns_valid_records() {
     if is_skipped() {
         return;
     }

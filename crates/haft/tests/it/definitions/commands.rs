@@ -1,12 +1,12 @@
-//! What `haft apply`, `haft diff` and `haft export` say, and the exit codes they end with.
+//! Output and exit codes of `haft apply`, `haft diff`, `haft export` and `haft import`.
 
 use serde_json::json;
 
-use super::Place;
+use super::TestSpace;
 use crate::cli_over_http::{Desk, mock, parsed, worked};
 
 #[tokio::test]
-async fn a_dry_run_says_what_it_would_do_and_its_exit_code_tells_of_drift() {
+async fn dry_run_prints_changes_and_its_exit_code_reports_drift() {
     let desk = Desk::new("drift").await;
     let both =
         json!([mock("echo", "One."), mock("other", "One."), {"metric": "p95", "above": 5}]).to_string();
@@ -21,12 +21,12 @@ async fn a_dry_run_says_what_it_would_do_and_its_exit_code_tells_of_drift() {
         desk.haft(&arguments).await
     };
 
-    let looked = worked(run(apply(&["--dry-run"])).await);
+    let dry_run = worked(run(apply(&["--dry-run"])).await);
     assert_eq!(
-        looked.stdout,
+        dry_run.stdout,
         "echo   would create  tool\nother  would create  tool\np95    would create  alert\n"
     );
-    assert_eq!(looked.stderr, "would create 3; nothing was stored\n");
+    assert_eq!(dry_run.stderr, "would create 3; nothing was stored\n");
     assert_eq!(run(apply(&["--dry-run", "--exit-code"])).await.code, 9);
     assert_eq!(desk.haft(&["diff", "-f", &file]).await.code, 9);
     assert_eq!(desk.api.get("/api/tools/echo").await.status, 404, "nothing was stored");
@@ -53,12 +53,12 @@ async fn a_dry_run_says_what_it_would_do_and_its_exit_code_tells_of_drift() {
 }
 
 #[tokio::test]
-async fn an_import_says_what_it_would_do() {
+async fn import_prints_planned_changes() {
     let desk = Desk::new("import-words").await;
     let import = ["import", "curl", "curl https://api.example.com/users"];
-    let looked = worked(desk.haft(&[&import[..], &["--dry-run"]].concat()).await);
-    assert!(looked.stdout.contains("would create"), "{}", looked.stdout);
-    assert!(looked.stderr.contains("would create 1; nothing was stored"), "{}", looked.stderr);
+    let dry_run = worked(desk.haft(&[&import[..], &["--dry-run"]].concat()).await);
+    assert!(dry_run.stdout.contains("would create"), "{}", dry_run.stdout);
+    assert!(dry_run.stderr.contains("would create 1; nothing was stored"), "{}", dry_run.stderr);
     assert!(worked(desk.haft(&import).await).stderr.contains("1 created\n"));
     let again = worked(desk.haft(&import).await);
     assert_eq!((again.stdout.as_str(), again.stderr.as_str()), ("", "1 unchanged\n"));
@@ -67,7 +67,7 @@ async fn an_import_says_what_it_would_do() {
 }
 
 #[tokio::test]
-async fn the_exit_code_of_an_import_tells_of_drift() {
+async fn exit_code_of_an_import_reports_drift() {
     let desk = Desk::new("import-drift").await;
     let operation =
         |id: &str| json!({"get": {"operationId": id, "responses": {"200": {"description": "d"}}}});
@@ -89,7 +89,7 @@ async fn the_exit_code_of_an_import_tells_of_drift() {
     assert!(drift.stdout.contains("would update") && !drift.stdout.contains("/users"), "{}", drift.stdout);
     assert_eq!(drift.stderr, "would update 1, 1 unchanged; nothing was stored\n");
     assert_eq!(desk.haft(&import).await.code, 9);
-    // An operation that left the document is a difference, too: its tool stays until somebody deletes it.
+    // An operation removed from the document counts as drift, too: its tool remains until a user deletes it.
     document["paths"].as_object_mut().expect("paths").remove("/users");
     desk.write("shop.json", &document.to_string());
     let drift = desk.haft(&dry_run).await;
@@ -99,26 +99,26 @@ async fn the_exit_code_of_an_import_tells_of_drift() {
 }
 
 #[tokio::test]
-async fn an_export_has_a_folder_for_each_noun() {
+async fn export_has_a_folder_for_each_type() {
     let desk = Desk::new("export-nouns").await;
-    let place = Place::new(&desk, "one").await;
-    place.make("/api/tools", &mock("echo", "One.")).await;
-    place.make("/api/providers", &json!({"name": "local", "kind": "ollama"})).await;
+    let space = TestSpace::new(&desk, "one").await;
+    space.make("/api/tools", &mock("echo", "One.")).await;
+    space.make("/api/providers", &json!({"name": "local", "kind": "ollama"})).await;
     for above in [1, 2] {
-        place.make("/api/alerts", &json!({"metric": "queueDepth", "above": above})).await;
+        space.make("/api/alerts", &json!({"metric": "queueDepth", "above": above})).await;
     }
     let directory = desk.home.join("out").to_str().expect("a path").to_owned();
-    let exported = worked(place.haft(&["export", &directory], "").await);
+    let exported = worked(space.haft(&["export", &directory], "").await);
     for file in
         ["tools/echo.json", "providers/local.json", "alerts/queueDepth.json", "alerts/queueDepth 2.json"]
     {
         assert!(exported.stdout.contains(file) && desk.home.join("out").join(file).exists(), "{file}");
     }
-    let same = worked(place.haft(&["apply", "-f", &directory, "--prune", "--json"], "").await);
+    let same = worked(space.haft(&["apply", "-f", &directory, "--prune", "--json"], "").await);
     let report = parsed(&same);
     let alerts = report["alerts"].as_array().expect("a list");
     assert!(alerts.len() == 2 && alerts.iter().all(|alert| alert["change"] == "unchanged"), "{report}");
-    // A definition that the server shows can be applied, too.
-    let shown = worked(place.haft(&["providers", "show", "local", "--json"], "").await).stdout;
-    worked(place.haft(&["diff", "-f", "-"], &shown).await);
+    // The JSON output of `show` can be applied, too.
+    let shown = worked(space.haft(&["providers", "show", "local", "--json"], "").await).stdout;
+    worked(space.haft(&["diff", "-f", "-"], &shown).await);
 }

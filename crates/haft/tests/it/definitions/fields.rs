@@ -1,4 +1,4 @@
-//! Definitions with values for every field that the forms of the API have. A field that is new there is drawn too.
+//! Generates definitions with values for every field of the API schemas, including fields added later.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub(super) const BINDING: &str = include_str!("../../../../server/src/routes/age
 pub(super) const PROVIDER: &str = include_str!("../../../../server/src/routes/providers/provider.json");
 pub(super) const ALERT: &str = include_str!("../../../../server/src/routes/alerts/alert.json");
 
-/// Fields that belong to one server: it sets them, and no definition has them.
+/// Fields set by the server. Definitions do not contain them.
 pub(super) const OF_THE_SERVER: [&str; 16] = [
     "id",
     "spaceId",
@@ -39,17 +39,17 @@ pub(super) fn parsed(form: &str) -> Value {
     serde_json::from_str(form).expect("a form")
 }
 
-/// The fields of a form that a definition may have.
+/// Returns the fields of a schema that a definition may contain.
 pub(super) fn fields(form: &str) -> BTreeSet<String> {
     let form = parsed(form);
     let names = form["properties"].as_object().expect("properties").keys();
     names.filter(|name| !OF_THE_SERVER.contains(&name.as_str())).cloned().collect()
 }
 
-/// A webhook without a path is exported as it is, the path of another is masked.
+/// Webhooks of alerts. Exports mask the path of a webhook, if it has one.
 const WEBHOOKS: [&str; 2] = ["https://hooks.example.com/", "https://hooks.example.com/services/T0/key"];
 
-/// Draws values. A failed run prints its seed; `HAFT_TEST_SEED` draws the values of that run again.
+/// Generates values. A failed run prints its seed, which `HAFT_TEST_SEED` repeats.
 pub(super) struct Draw(TestRunner);
 
 impl Draw {
@@ -68,7 +68,7 @@ impl Draw {
         strategy.new_tree(&mut self.0).expect("a value").current()
     }
 
-    /// Some fields of a form; `own` says what those hold whose form is not enough, and which are left out.
+    /// Generates a random subset of the fields of a schema. `own` overrides the generator of a field.
     fn some(&mut self, form: &str, own: impl Fn(&str) -> Option<BoxedStrategy<Value>>) -> Map<String, Value> {
         let properties = parsed(form)["properties"].clone();
         let mut drawn = Map::new();
@@ -81,17 +81,17 @@ impl Draw {
         drawn
     }
 
-    /// A tool of a kind with arguments of its own, `mock` or `http`. Each config has its turn.
+    /// Generates a `mock` or `http` tool. The configs are used in turn.
     pub(super) fn tool(&mut self, name: &str, turn: usize) -> Value {
         let config = one_of(configs(), turn);
         let kind = if config.get("answers").is_some() { "mock" } else { "http" };
         let mut tool = self.tool_of(name, kind, config);
-        // Arguments that bindings may give; every config takes them.
+        // Arguments that bindings may set. Every config accepts them.
         tool["inputSchema"] = schema();
         tool
     }
 
-    /// A tool whose arguments are those of another: a built-in, or one that asks an agent by its id.
+    /// Generates a tool with predefined arguments: a built-in variant, or a tool of kind `agent`.
     pub(super) fn variant(&mut self, name: &str, agent: &Value, turn: usize) -> Value {
         let config = vec![
             json!({"tool": "datetime"}),
@@ -128,7 +128,7 @@ impl Draw {
         Value::Object(tool)
     }
 
-    /// An agent with tools, and with one of these providers by id or with any by name.
+    /// Generates an agent with tools and a provider, named by id or by name.
     pub(super) fn agent(&mut self, name: &str, tools: &[Value], providers: &[Value]) -> Value {
         let form = parsed(AGENT);
         let mut agent = self.some(AGENT, |field| match field {
@@ -158,12 +158,12 @@ impl Draw {
     fn binding(&mut self, tool: &Value) -> Value {
         let live = tool["version"].as_u64().expect("a version");
         let has_own_schema = ["http", "mock"].map(Value::from).contains(&tool["type"]);
-        // Older versions of a variant may be of another kind.
+        // Earlier versions of a variant may have another kind.
         let oldest = if has_own_schema { 1 } else { live };
         let mut binding = self.some(BINDING, |field| match field {
             "toolId" => Some(just(tool["name"].clone())),
             "pinnedVersion" => Some((oldest..=live).prop_map(Value::from).boxed()),
-            // No looser than that of any tool.
+            // The strictest policy, which every tool allows.
             "policy" => Some(just(json!("block"))),
             "askWhen" => Some(just(json!("amount > 5"))),
             "toolConfig" => Some(just(json!({"city": "Berlin", "$fixed": {"amount": 3}}))),
@@ -174,7 +174,7 @@ impl Draw {
             binding.shift_remove("toolConfig");
             binding.shift_remove("askWhen");
         }
-        // The policy of an older version is not known here.
+        // The policy of an earlier version is unknown here.
         let is_live = binding.get("pinnedVersion").is_none_or(|version| *version == live);
         if binding.contains_key("askWhen") && is_live && tool["policy"] != "block" {
             binding.insert("policy".to_owned(), "ask".into());
@@ -184,11 +184,11 @@ impl Draw {
         Value::Object(binding)
     }
 
-    /// A provider. Each kind has its turn.
+    /// Generates a provider. The kinds are used in turn.
     pub(super) fn provider(&mut self, name: &str, turn: usize) -> Value {
         let kinds = parsed(PROVIDER)["properties"]["kind"]["enum"].as_array().expect("kinds").clone();
         let mut provider = self.some(PROVIDER, |field| match field {
-            // Set by who makes it.
+            // The server sets it from the rights of the creator.
             "byOperator" => Some(just(json!(null))),
             "name" => Some(just(json!(name))),
             "baseUrl" => Some(just(json!("https://models.example.com/v1"))),
@@ -241,7 +241,7 @@ fn schema() -> Value {
         "city": {"type": "string", "description": "A city"}, "amount": {"type": "integer", "default": 1}}})
 }
 
-/// A value that a form allows, for the words of forms.
+/// Generates a value that a schema allows.
 fn of_schema(schema: &Value) -> BoxedStrategy<Value> {
     if let Some(values) = schema["enum"].as_array() {
         let values = values.iter().filter(|value| !value.is_null()).cloned().collect::<Vec<Value>>();
@@ -280,7 +280,7 @@ fn of_schema(schema: &Value) -> BoxedStrategy<Value> {
     }
 }
 
-/// Configs that have every field between them.
+/// Returns configs that together contain every field of an HTTP tool.
 pub(super) fn configs() -> Vec<Value> {
     let url = "https://api.example.com/weather/{{city}}";
     vec![
@@ -302,7 +302,7 @@ pub(super) fn configs() -> Vec<Value> {
 }
 
 #[test]
-fn the_configs_have_every_field_of_an_http_tool() {
+fn configs_contain_every_field_of_an_http_tool() {
     let configs = configs();
     let has = |field: &str| configs.iter().any(|config| config.get(field).is_some());
     let missing: Vec<String> = fields(HTTP_CONFIG).into_iter().filter(|field| !has(field)).collect();

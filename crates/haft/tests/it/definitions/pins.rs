@@ -1,46 +1,46 @@
-//! Pinned versions, webhooks and providers on their way between servers.
+//! Transfer of pinned versions, webhooks and providers between servers.
 
 use serde_json::{Value, json};
 
-use super::Place;
+use super::TestSpace;
 use crate::cli_over_http::{Desk, mock, parsed, refused, worked};
 
-/// An agent that pins version 1 of a tool that has three.
-async fn pinned(place: &Place<'_>) {
-    place.make("/api/tools", &mock("echo", "One.")).await;
+/// Creates an agent that pins version 1 of a tool with three versions.
+async fn pinned(space: &TestSpace<'_>) {
+    space.make("/api/tools", &mock("echo", "One.")).await;
     let agent = json!({"name": "guide", "bindings": [{"toolId": "echo", "pinnedVersion": 1}]});
-    place.make("/api/agents", &agent).await;
+    space.make("/api/agents", &agent).await;
     for description in ["Two.", "Three."] {
-        assert_eq!(place.api.put("/api/tools/echo", &mock("echo", description)).await.status, 200);
+        assert_eq!(space.api.put("/api/tools/echo", &mock("echo", description)).await.status, 200);
     }
 }
 
-async fn pin(place: &Place<'_>) -> Value {
-    place.api.get("/api/agents/guide").await.data()["bindings"][0]["pinnedVersion"].clone()
+async fn pin(space: &TestSpace<'_>) -> Value {
+    space.api.get("/api/agents/guide").await.data()["bindings"][0]["pinnedVersion"].clone()
 }
 
 #[tokio::test]
-async fn applying_untouched_files_keeps_a_pin() {
-    let desk = Desk::new("pin-kept").await;
-    let place = Place::new(&desk, "one").await;
-    pinned(&place).await;
+async fn applying_unchanged_files_preserves_a_pin() {
+    let desk = Desk::new("pin-unchanged").await;
+    let space = TestSpace::new(&desk, "one").await;
+    pinned(&space).await;
     let directory = desk.home.join("out").to_str().expect("a path").to_owned();
-    worked(place.haft(&["export", &directory], "").await);
+    worked(space.haft(&["export", &directory], "").await);
     let file = std::fs::read_to_string(desk.home.join("out/agents/guide.json")).expect("a file");
     assert!(file.contains("\"pinnedVersion\": 1") && file.contains("\"pinnedDigest\": \"sha256:"), "{file}");
-    let applied = worked(place.haft(&["apply", "-f", &directory], "").await);
+    let applied = worked(space.haft(&["apply", "-f", &directory], "").await);
     assert_eq!((applied.stdout.as_str(), applied.stderr.as_str()), ("", "2 unchanged\n"));
-    assert_eq!(pin(&place).await, 1);
+    assert_eq!(pin(&space).await, 1);
 }
 
 #[tokio::test]
-async fn a_pin_means_the_version_with_the_same_content() {
+async fn pin_selects_the_version_with_the_same_content() {
     let desk = Desk::new("pin-content").await;
-    let from = Place::new(&desk, "from").await;
+    let from = TestSpace::new(&desk, "from").await;
     pinned(&from).await;
     let export = from.export().await;
 
-    let empty = Place::new(&desk, "empty").await;
+    let empty = TestSpace::new(&desk, "empty").await;
     let none = empty.haft(&["apply", "-f", "-"], &export).await;
     refused(&none, 2, "no version of echo here has the content that was pinned");
     assert!(none.stderr.contains("agents.0.bindings.0.pinnedDigest is in standard input"), "{}", none.stderr);
@@ -48,8 +48,8 @@ async fn a_pin_means_the_version_with_the_same_content() {
     let in_chinese = empty.haft(&["apply", "-f", "-", "--lang", "zh"], &export).await;
     refused(&in_chinese, 2, "没有被固定的内容");
 
-    // The content has another number here, and number 1 another content.
-    let other = Place::new(&desk, "other").await;
+    // This server stores the content under another version number, and other content under number 1.
+    let other = TestSpace::new(&desk, "other").await;
     other.make("/api/tools", &mock("echo", "Zero.")).await;
     for description in ["Half.", "One."] {
         assert_eq!(other.api.put("/api/tools/echo", &mock("echo", description)).await.status, 200);
@@ -58,10 +58,10 @@ async fn a_pin_means_the_version_with_the_same_content() {
     assert_eq!(other.api.get("/api/tools/echo").await.data()["version"], 4);
     assert_eq!(pin(&other).await, 3);
 
-    // The pinned version may be the one that comes in the same document.
+    // The pinned version may be created by the same document.
     let mut live: Value = serde_json::from_str(&export).expect("JSON");
     live["tools"][0]["description"] = json!("One.");
-    let same = Place::new(&desk, "same").await;
+    let same = TestSpace::new(&desk, "same").await;
     same.make("/api/tools", &mock("echo", "Zero.")).await;
     worked(same.haft(&["apply", "-f", "-"], &live.to_string()).await);
     assert_eq!(
@@ -71,23 +71,23 @@ async fn a_pin_means_the_version_with_the_same_content() {
 }
 
 #[tokio::test]
-async fn a_masked_webhook_stays_where_it_is_and_is_reported_elsewhere() {
+async fn masked_webhook_is_unchanged_on_its_server_and_reported_on_others() {
     let desk = Desk::new("webhook").await;
-    let place = Place::new(&desk, "one").await;
+    let space = TestSpace::new(&desk, "one").await;
     let address = "https://hooks.example.com/services/T0/credential";
     for name in ["slow", "slow"] {
         let alert = json!({"name": name, "metric": "p95", "above": 100, "webhook": address});
-        place.make("/api/alerts", &alert).await;
+        space.make("/api/alerts", &alert).await;
     }
-    let export = place.export().await;
+    let export = space.export().await;
     assert!(!export.contains("credential") && export.contains("https://hooks.example.com/***"), "{export}");
-    worked(place.haft(&["diff", "-f", "-", "--prune"], &export).await);
+    worked(space.haft(&["diff", "-f", "-", "--prune"], &export).await);
     let changed = export.replace("\"above\": 100", "\"above\": 200");
-    worked(place.haft(&["apply", "-f", "-", "--prune"], &changed).await);
-    let alerts = place.items("/api/alerts").await;
+    worked(space.haft(&["apply", "-f", "-", "--prune"], &changed).await);
+    let alerts = space.items("/api/alerts").await;
     assert!(alerts.iter().all(|alert| alert["webhook"] == address && alert["above"] == 200), "{alerts:?}");
 
-    let elsewhere = Place::new(&desk, "two").await;
+    let elsewhere = TestSpace::new(&desk, "two").await;
     let applied = worked(elsewhere.haft(&["apply", "-f", "-"], &export).await);
     assert_eq!(applied.stderr.matches("the alert slow has no webhook here").count(), 2, "{}", applied.stderr);
     let in_chinese = worked(elsewhere.haft(&["diff", "-f", "-", "--lang", "zh"], &export).await);
@@ -95,22 +95,22 @@ async fn a_masked_webhook_stays_where_it_is_and_is_reported_elsewhere() {
     assert!(in_chinese.stderr.contains("2 个未变；未保存任何内容"), "{}", in_chinese.stderr);
     let alerts = elsewhere.items("/api/alerts").await;
     assert!(alerts.len() == 2 && alerts.iter().all(|alert| alert["webhook"].is_null()), "{alerts:?}");
-    // Another address than the one that is masked is not replaced in silence.
+    // A masked URL does not replace a different webhook silently.
     let id = alerts[0]["id"].as_str().expect("an id");
     let other =
         json!({"name": "slow", "metric": "p95", "above": 100, "webhook": "https://other.example.com/x"});
     assert_eq!(elsewhere.api.put(&format!("/api/alerts/{id}"), &other).await.status, 200);
     let pruned = elsewhere.haft(&["apply", "-f", "-", "--prune"], &export).await;
-    refused(&pruned, 2, "give the whole address");
+    refused(&pruned, 2, "send the whole address");
 }
 
 #[tokio::test]
-async fn providers_are_changed_by_admins_of_the_space_alone() {
+async fn providers_are_changed_by_space_admins_only() {
     let desk = Desk::new("provider-rights").await;
-    let place = Place::new(&desk, "one").await;
+    let space = TestSpace::new(&desk, "one").await;
     let scripted = json!({"name": "script", "kind": "scripted", "script": [{"text": "Hello."}]});
-    place.make("/api/providers", &scripted).await;
-    let export = place.export().await;
+    space.make("/api/providers", &scripted).await;
+    let export = space.export().await;
     desk.add_user("ada", "correct horse battery").await;
     worked(desk.haft(&["spaces", "add", "one", "ada", "editor"]).await);
     let anyone = haft_testkit::Client::anonymous(&desk.server.url);
@@ -118,34 +118,34 @@ async fn providers_are_changed_by_admins_of_the_space_alone() {
     let cookie =
         login.headers["set-cookie"].to_str().expect("text").split(';').next().expect("a cookie").to_owned();
     let ada = anyone.with("cookie", &cookie).with("origin", &desk.server.url);
-    let space = place.api.get("/api/me").await.data()["space"]["id"].clone();
-    let token = ada.post("/api/tokens", &json!({"name": "t", "scope": "admin", "spaceId": space})).await;
+    let space_id = space.api.get("/api/me").await.data()["space"]["id"].clone();
+    let token = ada.post("/api/tokens", &json!({"name": "t", "scope": "admin", "spaceId": space_id})).await;
     let token = token.data()["token"].as_str().expect("a token").to_owned();
     let as_ada = async |export: &str| desk.haft_as(&token, &["apply", "-f", "-"], export).await;
     worked(as_ada(&export).await);
     let changed = export.replace("Hello.", "Bye.");
-    refused(&as_ada(&changed).await, 4, "only admins of the space may change providers: script");
-    worked(place.haft(&["apply", "-f", "-"], &changed).await);
-    assert_eq!(place.api.get("/api/providers/script").await.data()["script"][0]["text"], "Bye.");
+    refused(&as_ada(&changed).await, 4, "Only admins of the space may change providers: script");
+    worked(space.haft(&["apply", "-f", "-"], &changed).await);
+    assert_eq!(space.api.get("/api/providers/script").await.data()["script"][0]["text"], "Bye.");
     let emptied = json!({"tools": [], "providers": []}).to_string();
     refused(&desk.haft_as(&token, &["apply", "-f", "-", "--prune"], &emptied).await, 4, "script");
-    let pruned = worked(place.haft(&["apply", "-f", "-", "--prune", "--json"], &emptied).await);
+    let pruned = worked(space.haft(&["apply", "-f", "-", "--prune", "--json"], &emptied).await);
     assert_eq!(parsed(&pruned)["providers"][0]["change"], "removed");
 }
 
 #[tokio::test]
-async fn secrets_are_named_and_missing_ones_are_told() {
+async fn missing_secrets_are_listed_by_name() {
     let desk = Desk::new("secret-names").await;
-    let place = Place::new(&desk, "one").await;
-    worked(place.haft(&["secrets", "set", "api_key"], "s3cret-value").await);
-    let export = place.export().await;
+    let space = TestSpace::new(&desk, "one").await;
+    worked(space.haft(&["secrets", "set", "api_key"], "s3cret-value").await);
+    let export = space.export().await;
     assert!(export.contains("\"api_key\"") && !export.contains("s3cret-value"), "{export}");
     let directory = desk.home.join("out").to_str().expect("a path").to_owned();
-    worked(place.haft(&["export", &directory], "").await);
-    let elsewhere = Place::new(&desk, "two").await;
+    worked(space.haft(&["export", &directory], "").await);
+    let elsewhere = TestSpace::new(&desk, "two").await;
     let tool = desk.write("out/tools/echo.json", &mock("echo", "One.").to_string());
     let applied = worked(elsewhere.haft(&["apply", "-f", &directory], "").await);
     assert!(applied.stderr.contains("the secret api_key has no value here"), "{tool}: {}", applied.stderr);
-    let same = worked(place.haft(&["apply", "-f", &directory], "").await);
+    let same = worked(space.haft(&["apply", "-f", &directory], "").await);
     assert!(!same.stderr.contains("has no value"), "{}", same.stderr);
 }

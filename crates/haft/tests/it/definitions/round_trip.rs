@@ -1,19 +1,20 @@
-//! An export applied to its own server, to an empty one and to one that has it already changes nothing.
+//! Round trip: an export changes nothing on its own server, and is equal after it is applied to other
+//! servers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::Place;
+use super::TestSpace;
 use super::fields::{self, AGENT, ALERT, BINDING, Draw, OF_THE_SERVER, PROVIDER, TOOL, fields};
 use crate::cli_over_http::{Desk, parsed, worked};
 
 const CASES: usize = 12;
 
-/// The number of the tool that is a variant of another.
+/// The index of the tool that is a variant of a built-in tool.
 const VARIANT: usize = 2;
 
-/// A tool of the program.
+/// The name of a built-in tool.
 const BUILT_IN: &str = "calculator";
 
 const LISTS: [(&str, &str, &str); 4] = [
@@ -23,15 +24,15 @@ const LISTS: [(&str, &str, &str); 4] = [
     ("alerts", "/api/alerts?limit=200", ALERT),
 ];
 
-/// Everything in a space as its API shows it, in a form in which two servers may be compared.
-async fn shown(place: &Place<'_>) -> BTreeMap<&'static str, Vec<Value>> {
+/// Reads all definitions of a space in a form that is comparable between servers.
+async fn comparable_content(space: &TestSpace<'_>) -> BTreeMap<&'static str, Vec<Value>> {
     let mut names = BTreeMap::new();
     for path in ["/api/tools?limit=200", "/api/agents?limit=200", "/api/providers?limit=200"] {
-        for item in place.items(path).await {
+        for item in space.items(path).await {
             names.insert(item["id"].to_string(), item["name"].clone());
         }
     }
-    // The config of a tool may have the id of an agent, and that of an agent the id of a provider.
+    // A tool's config may contain the id of an agent, and an agent's config the id of a provider.
     let portable = |config: &mut Value| {
         for field in ["agentId", "provider"] {
             if let Some(name) = config.get(field).and_then(|id| names.get(&id.to_string())) {
@@ -41,7 +42,7 @@ async fn shown(place: &Place<'_>) -> BTreeMap<&'static str, Vec<Value>> {
     };
     let mut all = BTreeMap::new();
     for (list, path, _) in LISTS {
-        let mut items = place.items(path).await;
+        let mut items = space.items(path).await;
         items.retain(|item| !item["spaceId"].is_null());
         for item in &mut items {
             let fields = item.as_object_mut().expect("an object");
@@ -55,10 +56,10 @@ async fn shown(place: &Place<'_>) -> BTreeMap<&'static str, Vec<Value>> {
             for binding in fields.get_mut("bindings").and_then(Value::as_array_mut).into_iter().flatten() {
                 let tool = names[&binding["toolId"].to_string()].clone();
                 if let Some(number) = binding["pinnedVersion"].as_u64().filter(|_| tool != BUILT_IN) {
-                    // The number is that of the server; the content is the same everywhere.
+                    // Version numbers differ between servers, the content does not.
                     let name = tool.as_str().expect("a name");
                     let path = format!("/api/tools/{name}/versions/{number}");
-                    let mut version = place.api.get(&path).await.data().clone();
+                    let mut version = space.api.get(&path).await.data().clone();
                     portable(&mut version["config"]);
                     binding["pinnedVersion"] = json!([version["description"], version["config"]]);
                 }
@@ -71,7 +72,7 @@ async fn shown(place: &Place<'_>) -> BTreeMap<&'static str, Vec<Value>> {
     all
 }
 
-/// The same on a server that never knew the addresses of webhooks.
+/// Removes the webhooks, which are missing on servers that received an export.
 fn without_webhooks(mut all: BTreeMap<&'static str, Vec<Value>>) -> BTreeMap<&'static str, Vec<Value>> {
     let alerts = all.get_mut("alerts").expect("alerts");
     for alert in alerts.iter_mut().filter(|alert| has_path(&alert["webhook"])) {
@@ -81,12 +82,12 @@ fn without_webhooks(mut all: BTreeMap<&'static str, Vec<Value>>) -> BTreeMap<&'s
     all
 }
 
-/// Whether a webhook has a path, which exports mask.
+/// Returns true if a webhook has a path, which exports mask.
 fn has_path(webhook: &Value) -> bool {
     webhook.as_str().is_some_and(|webhook| !webhook.ends_with(".com/"))
 }
 
-/// An export without what differs between servers: the numbers of versions, and masked webhooks.
+/// Removes the parts of an export that differ between servers: version numbers and masked webhooks.
 fn unnumbered(export: &str) -> Value {
     let mut export: Value = serde_json::from_str(export).expect("JSON");
     for alert in export["alerts"].as_array_mut().into_iter().flatten() {
@@ -108,29 +109,29 @@ fn unnumbered(export: &str) -> Value {
     export
 }
 
-async fn unchanged(place: &Place<'_>, export: &str, what: &str) {
-    let compared = place.haft(&["diff", "-f", "-", "--prune", "--json"], export).await;
+async fn unchanged(space: &TestSpace<'_>, export: &str, what: &str) {
+    let compared = space.haft(&["diff", "-f", "-", "--prune", "--json"], export).await;
     assert_eq!(compared.code, 0, "{what}: {}{}\n{export}", compared.stdout, compared.stderr);
-    let before = shown(place).await;
-    worked(place.haft(&["apply", "-f", "-", "--prune"], export).await);
-    assert_eq!(shown(place).await, before, "{what}");
+    let before = comparable_content(space).await;
+    worked(space.haft(&["apply", "-f", "-", "--prune"], export).await);
+    assert_eq!(comparable_content(space).await, before, "{what}");
 }
 
-/// Stores a tool under its name, whether it is there or not.
-async fn put(place: &Place<'_>, tool: &Value) {
+/// Creates or replaces a tool.
+async fn put(space: &TestSpace<'_>, tool: &Value) {
     let path = format!("/api/tools/{}", tool["name"].as_str().expect("a name"));
-    if place.api.get(&path).await.status == 404 {
-        place.make("/api/tools", tool).await;
+    if space.api.get(&path).await.status == 404 {
+        space.make("/api/tools", tool).await;
     } else {
-        let reply = place.api.put(&path, tool).await;
+        let reply = space.api.put(&path, tool).await;
         assert_eq!(reply.status, 200, "{tool}: {}", reply.body);
     }
 }
 
-/// The tools of which agents pin a version that is not live, with the number of that version.
-async fn old_pins(place: &Place<'_>, tools: &[Value]) -> BTreeSet<(String, usize)> {
+/// Returns the tools with a pinned version that is not live, with the number of that version.
+async fn old_pins(space: &TestSpace<'_>, tools: &[Value]) -> BTreeSet<(String, usize)> {
     let mut pins = BTreeSet::new();
-    for agent in place.items("/api/agents?limit=200").await {
+    for agent in space.items("/api/agents?limit=200").await {
         for binding in agent["bindings"].as_array().into_iter().flatten() {
             let tool = tools.iter().find(|tool| tool["id"] == binding["toolId"]).expect("a tool");
             let pinned = binding["pinnedVersion"].as_u64().filter(|pinned| tool["version"] != *pinned);
@@ -144,23 +145,23 @@ async fn old_pins(place: &Place<'_>, tools: &[Value]) -> BTreeSet<(String, usize
 }
 
 #[tokio::test]
-async fn an_export_changes_nothing_on_any_server() {
+async fn export_is_equal_on_all_servers() {
     let (here, there) = (Desk::new("fields-here").await, Desk::new("fields-there").await);
     let mut draw = Draw::new();
     let mut seen: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     let config_form = fields::parsed(AGENT)["properties"]["config"].to_string();
     let (mut kinds, mut pins, mut old_pinned) = (BTreeSet::new(), BTreeSet::new(), 0);
     for case in 0..CASES {
-        let from = Place::new(&here, &format!("case {case}")).await;
-        let asked = from.make("/api/agents", &json!({"name": "asked"})).await;
+        let from = TestSpace::new(&here, &format!("case {case}")).await;
+        let callee = from.make("/api/agents", &json!({"name": "callee"})).await;
         let (mut tools, mut history) = (Vec::new(), BTreeMap::new());
         for number in 0..3 {
             let name = format!("tool_{number}");
             let mut versions = Vec::new();
-            // The last version of each case is another than that of the case before.
+            // The last version of each case differs from that of the previous case.
             for turn in (0..draw.one(1..4_usize)).rev() {
                 let tool = match number {
-                    VARIANT => draw.variant(&name, &asked, case + turn),
+                    VARIANT => draw.variant(&name, &callee, case + turn),
                     _ => draw.tool(&name, 2 * case + number + turn),
                 };
                 put(&from, &tool).await;
@@ -183,51 +184,51 @@ async fn an_export_changes_nothing_on_any_server() {
             from.make("/api/alerts", &draw.alert(&tools)).await;
         }
         let export = from.export().await;
-        let whole = shown(&from).await;
+        let whole = comparable_content(&from).await;
         for (list, _, form) in LISTS {
             for thing in &whole[list] {
                 if list == "tools" {
                     kinds.insert(thing["type"].to_string());
                 }
-                let said = |name: &String| !thing[name].is_null();
-                seen.entry(form).or_default().extend(fields(form).into_iter().filter(said));
+                let is_set = |name: &String| !thing[name].is_null();
+                seen.entry(form).or_default().extend(fields(form).into_iter().filter(is_set));
                 if list == "agents" {
-                    let said = |name: &String| !thing["config"][name].is_null();
+                    let is_set = |name: &String| !thing["config"][name].is_null();
                     seen.entry(&config_form)
                         .or_default()
-                        .extend(fields(&config_form).into_iter().filter(said));
+                        .extend(fields(&config_form).into_iter().filter(is_set));
                 }
                 for binding in thing["bindings"].as_array().into_iter().flatten() {
                     pins.insert((binding["toolId"] == BUILT_IN, !binding["pinnedVersion"].is_null()));
-                    let said = |name: &String| !binding[name].is_null();
-                    seen.entry(BINDING).or_default().extend(fields(BINDING).into_iter().filter(said));
+                    let is_set = |name: &String| !binding[name].is_null();
+                    seen.entry(BINDING).or_default().extend(fields(BINDING).into_iter().filter(is_set));
                 }
             }
         }
 
         unchanged(&from, &export, "its own server").await;
-        let to = Place::new(&there, &format!("case {case}")).await;
-        let mut known = BTreeSet::new();
+        let to = TestSpace::new(&there, &format!("case {case}")).await;
+        let mut updated = BTreeSet::new();
         for (name, number) in old_pins(&from, &tools).await {
-            // The other server had this content under another number.
+            // The other server stores this content under another number.
             put(&to, &draw.tool(&name, case)).await;
             put(&to, &history[&name][number - 1]).await;
-            known.insert(name);
+            updated.insert(name);
             old_pinned += 1;
         }
-        let made = worked(to.haft(&["apply", "-f", "-", "--json"], &export).await);
-        let report = parsed(&made);
+        let applied = worked(to.haft(&["apply", "-f", "-", "--json"], &export).await);
+        let report = parsed(&applied);
         for (list, ..) in LISTS {
             let changes = report[list].as_array().expect("a list");
             for thing in changes {
-                let is_known = thing["name"].as_str().is_some_and(|name| known.contains(name));
-                assert_eq!(thing["change"], if is_known { "updated" } else { "created" }, "{report}");
+                let is_updated = thing["name"].as_str().is_some_and(|name| updated.contains(name));
+                assert_eq!(thing["change"], if is_updated { "updated" } else { "created" }, "{report}");
             }
             assert_eq!(changes.len(), whole[list].len(), "{list}: {report}");
         }
         let masked = whole["alerts"].iter().filter(|alert| has_path(&alert["webhook"])).count();
         assert_eq!(report["missingWebhooks"].as_array().map(Vec::len), Some(masked), "{report}");
-        assert_eq!(shown(&to).await, without_webhooks(whole), "an empty server got all of it");
+        assert_eq!(comparable_content(&to).await, without_webhooks(whole), "an empty server got all of it");
         unchanged(&to, &export, "a server that has it already").await;
         assert_eq!(unnumbered(&to.export().await), unnumbered(&export));
     }

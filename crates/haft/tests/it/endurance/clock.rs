@@ -1,48 +1,48 @@
-//! A clock that jumps by a day, forwards and back, under tasks that are queued, running, delayed and waiting.
+//! Clock jumps of a day, forwards and back, while tasks are queued, running, delayed and waiting.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use haft_testkit::{Client, Place, Upstream, eventually, json_reply};
+use haft_testkit::{Client, TestStorage, Upstream, eventually, json_reply};
 use serde_json::json;
 use tokio::sync::watch;
 
 use super::{ended, writes};
 use crate::survival::{Settings, skipped};
-use crate::tasks::{execute, make, mock, standing, taken, task};
+use crate::tasks::{accepted_task, execute, make, mock, task, wait_for_status};
 
 const DAY: i64 = 24 * 3600;
 
-/// Longer than any machine takes to answer, and far from a day.
+/// Tolerance in seconds: longer than any reply takes, and far less than a day.
 const CLOSE: i64 = 600;
 
-/// The clock of a server, which goes wrong by as much as a test wants. The monotonic one goes on.
+/// The wall clock of a server, which a test can shift. The monotonic clock is not changed.
 struct Wall {
     library: PathBuf,
     file: PathBuf,
 }
 
 impl Wall {
-    /// Or says why there is none.
-    fn new(place: &Place) -> Option<Self> {
+    /// Returns `None` and reports the test as skipped if libfaketime is missing.
+    fn new(place: &TestStorage) -> Option<Self> {
         let Some(library) = library() else {
-            skipped("there is no libfaketime, and no clock was changed; scripts/faketime installs it");
+            skipped("libfaketime is not installed; scripts/faketime installs it");
             return None;
         };
         let wall = Self { library, file: place.directory.with_extension("clock") };
-        wall.be_off_by(0);
+        wall.set_offset(0);
         Some(wall)
     }
 
-    /// From now on it is so many seconds ahead.
-    fn be_off_by(&self, seconds: i64) {
+    /// Sets the clock to `seconds` ahead of the real time.
+    fn set_offset(&self, seconds: i64) {
         let next = self.file.with_extension("next");
         std::fs::write(&next, format!("{seconds:+}\n")).expect("written");
         std::fs::rename(next, &self.file).expect("renamed");
     }
 
-    /// What a server is told of it.
-    fn shown_to(&self, settings: Settings) -> Settings {
+    /// Adds the environment variables that make a server use this clock.
+    fn apply_to(&self, settings: Settings) -> Settings {
         let path = |path: &Path| path.to_str().expect("a path").to_owned();
         settings
             .with("LD_PRELOAD", &path(&self.library))
@@ -59,27 +59,27 @@ impl Drop for Wall {
     }
 }
 
-/// Where Debian has it, whatever the machine.
+/// Finds libfaketime where Debian installs it, for any architecture.
 fn library() -> Option<PathBuf> {
     let folders = std::fs::read_dir("/usr/lib").ok()?.filter_map(Result::ok);
     let inside = |folder: std::fs::DirEntry| folder.path().join("faketime/libfaketime.so.1");
     folders.map(inside).find(|path| path.exists())
 }
 
-/// By how many seconds the server's clock is ahead of ours.
-async fn is_off_by(api: &Client) -> i64 {
-    let told = execute(api, "datetime", json!({"arguments": {"operation": "now"}})).await;
-    let told = told.data()["data"]["timestamp"].as_i64().expect("milliseconds");
+/// Returns the seconds by which the server's clock is ahead of the real time.
+async fn offset(api: &Client) -> i64 {
+    let reported = execute(api, "datetime", json!({"arguments": {"operation": "now"}})).await;
+    let reported = reported.data()["data"]["timestamp"].as_i64().expect("milliseconds");
     let ours = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
-    told / 1000 - i64::try_from(ours).expect("seconds")
+    reported / 1000 - i64::try_from(ours).expect("seconds")
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_clock_that_jumps_changes_nothing() {
-    let place = Place::new();
+async fn clock_jumps_do_not_affect_tasks() {
+    let place = TestStorage::new();
     let Some(wall) = Wall::new(&place) else { return };
-    // Short leases, so that one that is lost by the clock is lost before this test is over.
-    let settings = wall.shown_to(Settings::of(&place)).with("HAFT_TASK_LEASE_MS", "600");
+    // Short leases: if a clock jump expires a lease, the test sees it.
+    let settings = wall.apply_to(Settings::of(&place)).with("HAFT_TASK_LEASE_MS", "600");
     let (gate, opened) = watch::channel(false);
     let upstream = Upstream::start_async(move |_| {
         let mut opened = opened.clone();
@@ -101,39 +101,39 @@ async fn a_clock_that_jumps_changes_nothing() {
     let at_once = || json!({"options": {"mode": "async"}});
     let mut held = Vec::new();
     for _ in 0..4 {
-        held.push(taken(&execute(&api, "writes", at_once()).await));
+        held.push(accepted_task(&execute(&api, "writes", at_once()).await));
     }
     eventually("two run, and two are queued", async || upstream.seen().len() == 2).await;
-    let asked = taken(&execute(&api, "asks", json!({})).await);
-    standing(&api, &asked, "waiting").await;
-    let in_an_hour = taken(&execute(&api, "quick", json!({"options": {"delay": 3600}})).await);
+    let asked = accepted_task(&execute(&api, "asks", json!({})).await);
+    wait_for_status(&api, &asked, "waiting").await;
+    let in_an_hour = accepted_task(&execute(&api, "quick", json!({"options": {"delay": 3600}})).await);
     let keyed = api.with("idempotency-key", "once");
     let first = execute(&keyed, "quick", json!({})).await;
 
     for off_by in [DAY, 0, -DAY] {
-        let soon = taken(&execute(&api, "quick", json!({"options": {"delay": 1.5}})).await);
-        wall.be_off_by(off_by);
-        eventually("the clock has jumped", async || (is_off_by(&api).await - off_by).abs() < CLOSE).await;
-        let now = taken(&execute(&api, "quick", at_once()).await);
+        let soon = accepted_task(&execute(&api, "quick", json!({"options": {"delay": 1.5}})).await);
+        wall.set_offset(off_by);
+        eventually("the clock has jumped", async || (offset(&api).await - off_by).abs() < CLOSE).await;
+        let now = accepted_task(&execute(&api, "quick", at_once()).await);
         for id in [&now, &soon] {
             let done = ended(&api, id).await;
             assert_eq!((&done["status"], &done["claims"]), (&json!("succeeded"), &json!(1)), "{done}");
             let on_record = format!("/api/tool-calls/{id}");
-            eventually("it is on record", async || api.get(&on_record).await.status == 200).await;
+            eventually("the call is logged", async || api.get(&on_record).await.status == 200).await;
         }
         assert_eq!(
             execute(&keyed, "quick", json!({})).await.data(),
             first.data(),
-            "the key is as good as before"
+            "the idempotency key still returns the first result"
         );
-        assert_eq!(upstream.seen().len(), 2, "nothing that runs was taken for dead");
+        assert_eq!(upstream.seen().len(), 2, "no running task is claimed again");
     }
     assert_eq!(task(&api, &in_an_hour).await["status"], "queued");
     assert_eq!(task(&api, &asked).await["status"], "waiting");
     let approved = api.post(&format!("/api/approvals/{asked}"), &json!({"decision": "approve"})).await;
     assert_eq!(approved.status, 200, "{}", approved.body);
-    standing(&api, &asked, "succeeded").await;
-    gate.send(true).expect("somebody waits");
+    wait_for_status(&api, &asked, "succeeded").await;
+    gate.send(true).expect("the upstream waits");
     for id in &held {
         let done = ended(&api, id).await;
         assert_eq!((&done["status"], &done["claims"]), (&json!("succeeded"), &json!(1)), "{done}");

@@ -1,30 +1,31 @@
-//! A connection to PostgreSQL that breaks inside COMMIT, before it is done or after: nobody knows, and nothing is
-//! done twice.
+//! A connection to PostgreSQL that breaks inside COMMIT, before or after the commit: the outcome is unknown,
+//! and nothing is executed twice.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use haft_testkit::{Client, Reply, Upstream, json_reply};
+use haft_testkit::{Client, TestResponse, Upstream, json_reply};
 use serde_json::{Value, json};
 
 use super::{TOOLS, check, ended, make_tools, writes};
 use crate::survival::Settings;
 use crate::survival::database::Database;
-use crate::survival::line::Line;
-use crate::tasks::{execute, make, mock, standing, taken};
+use crate::survival::tcp_proxy::TcpProxy;
+use crate::tasks::{accepted_task, execute, make, mock, wait_for_status};
 
 const CLIENTS: usize = 8;
 const EACH: usize = 6;
 
-/// Of so many commits one breaks off.
+/// One in this many commits breaks off.
 const ONE_OF: usize = 4;
 
-/// The id of the task that was asked for, which is that of its call.
-fn id(reply: &Reply) -> String {
+/// Returns the id of the accepted task, which is also the id of its call.
+fn id(reply: &TestResponse) -> String {
     reply.data()["callId"].as_str().expect("an id").to_owned()
 }
 
-/// Asks until there is an answer, with one key, and gives the id of the task. Every other one waits for its outcome.
+/// Sends a request with one idempotency key until it is accepted, and returns the id of the task. Requests
+/// with an even number run in the background, the others wait for the result.
 async fn ask(api: &Client, number: usize) -> String {
     let (tool, _) = TOOLS[number % TOOLS.len()];
     let keyed = api.with("idempotency-key", &format!("key-{number}"));
@@ -33,7 +34,7 @@ async fn ask(api: &Client, number: usize) -> String {
         let reply = execute(&keyed, tool, json!({"options": options})).await;
         match reply.status {
             200 | 202 => return id(&reply),
-            // A lease was lost meanwhile, by a server that could not hold on to it.
+            // The server could not renew the lease in time and lost it.
             409 if reply.data()["error"]["kind"] == "Unknown" => return id(&reply),
             503 => assert_eq!(reply.kind(), "Unavailable", "{}", reply.body),
             other => panic!("{other}: {}", reply.body),
@@ -54,20 +55,20 @@ async fn ask_in_turn(api: Client, client: usize) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_breaks_off_makes_no_second_task() {
+async fn broken_commit_creates_no_second_task() {
     let Some(database) = Database::new() else { return };
-    let line = Line::to(database.address()).await;
+    let proxy = TcpProxy::to(database.address()).await;
     let upstream = Upstream::start(|_| json_reply(200, &json!({"ok": true}))).await;
-    let settings = Settings::sharing(&database.url_by(line.port)).with("HAFT_TASK_LEASE_MS", "1000");
+    let settings = Settings::sharing(&database.url_by(proxy.port)).with("HAFT_TASK_LEASE_MS", "1000");
     let (_server, api) = settings.start().await;
     make_tools(&api, &upstream).await;
-    line.break_commits(ONE_OF);
+    proxy.break_commits(ONE_OF);
     let asking: Vec<_> = (0..CLIENTS).map(|client| tokio::spawn(ask_in_turn(api.clone(), client))).collect();
     let mut ids = BTreeSet::new();
     for asking in asking {
         ids.extend(asking.await.expect("each was accepted"));
     }
-    let broken = line.break_commits(0);
+    let broken = proxy.break_commits(0);
     assert!(broken > CLIENTS, "only {broken} commits broke off");
     assert_eq!(ids.len(), CLIENTS * EACH);
     let mut tasks = Vec::new();
@@ -78,22 +79,22 @@ async fn a_commit_that_breaks_off_makes_no_second_task() {
     tasks.iter().for_each(|task| check(task, &writes));
     assert!(writes.values().all(|times| *times == 1), "writes were sent twice: {writes:?}");
     let listed = api.get("/api/tasks?limit=200").await;
-    let kept: Vec<&Value> = listed.data()["items"].as_array().expect("a list").iter().collect();
-    assert_eq!(kept.len(), ids.len(), "a key has one task");
+    let listed_tasks: Vec<&Value> = listed.data()["items"].as_array().expect("a list").iter().collect();
+    assert_eq!(listed_tasks.len(), ids.len(), "a key has one task");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_claim_of_which_nobody_was_told_is_no_death() {
+async fn claim_with_a_lost_commit_is_not_counted_as_a_crash() {
     let Some(database) = Database::new() else { return };
-    let line = Line::to(database.address()).await;
-    let settings = Settings::sharing(&database.url_by(line.port)).with("HAFT_TASK_LEASE_MS", "2000");
+    let proxy = TcpProxy::to(database.address()).await;
+    let settings = Settings::sharing(&database.url_by(proxy.port)).with("HAFT_TASK_LEASE_MS", "2000");
     let (_server, api) = settings.start().await;
     make(&api, mock("quick", json!({"effect": "read"}))).await;
-    let id = taken(&execute(&api, "quick", json!({"options": {"delay": 1}})).await);
-    line.break_commits(1);
-    standing(&api, &id, "running").await;
-    line.break_commits(0);
+    let id = accepted_task(&execute(&api, "quick", json!({"options": {"delay": 1}})).await);
+    proxy.break_commits(1);
+    wait_for_status(&api, &id, "running").await;
+    proxy.break_commits(0);
     let done = ended(&api, &id).await;
     assert_eq!((&done["status"], &done["deaths"]), (&json!("succeeded"), &json!(0)), "{done}");
-    assert!(done["claims"].as_u64() > Some(1), "the first claim was not kept: {done}");
+    assert!(done["claims"].as_u64() > Some(1), "the first claim was lost: {done}");
 }

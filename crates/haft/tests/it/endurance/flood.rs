@@ -1,19 +1,19 @@
-//! A flood of one space's tasks: another's are done in between, as if it were not there.
+//! A flood of tasks in one space does not delay the tasks of another space.
 
 use haft_testkit::{Client, Upstream, json_reply};
 use serde_json::json;
 use tokio::sync::watch;
 
 use crate::http_tools::start;
-use crate::tasks::{execute, make, standing, taken};
+use crate::tasks::{accepted_task, execute, make, wait_for_status};
 
 const FLOOD: usize = 300;
 
-/// So many wait in the other space, behind the flood.
+/// Number of tasks that wait in the other space behind the flood.
 const FEW: usize = 10;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_spaces_flood_does_not_starve_anothers_task() {
+async fn flood_of_one_space_does_not_starve_another_space() {
     let (gate, opened) = watch::channel(false);
     let upstream = Upstream::start_async(move |seen| {
         let mut opened = opened.clone();
@@ -33,21 +33,21 @@ async fn one_spaces_flood_does_not_starve_anothers_task() {
         make(api, json!({"name": name, "description": "d", "url": upstream.url(&format!("/{name}"))})).await;
     }
     let ask = async |api: &Client, tool: &str| {
-        taken(&execute(api, tool, json!({"options": {"mode": "async"}})).await)
+        accepted_task(&execute(api, tool, json!({"options": {"mode": "async"}})).await)
     };
     for _ in 0..FLOOD {
         ask(&flooding, "flood").await;
     }
-    // Nothing of the flood ends, and still there is a place.
+    // No task of the flood ends, and the other space still gets a slot.
     let alone = ask(&quiet, "alone").await;
-    standing(&quiet, &alone, "succeeded").await;
+    wait_for_status(&quiet, &alone, "succeeded").await;
 
     let mut last = String::new();
     for _ in 0..FEW {
         last = ask(&quiet, "few").await;
     }
-    gate.send(true).expect("somebody waits");
-    standing(&quiet, &last, "succeeded").await;
+    gate.send(true).expect("the upstream waits");
+    wait_for_status(&quiet, &last, "succeeded").await;
     let order: Vec<String> = upstream.seen().into_iter().map(|seen| seen.target).collect();
     let is_one = |target: &String| target == "/few";
     assert_eq!(order.iter().filter(|target| is_one(target)).count(), FEW);

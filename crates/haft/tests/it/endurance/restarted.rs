@@ -1,4 +1,4 @@
-//! PostgreSQL restarted while tasks are accepted and carried out: none is lost, and Haft is not restarted.
+//! PostgreSQL restarted while tasks are accepted and executed: no task is lost, and Haft is not restarted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,10 +10,10 @@ use serde_json::json;
 use super::{TOOLS, check, ended, make_tools, writes};
 use crate::survival::Settings;
 use crate::survival::cluster::{Cluster, Stop};
-use crate::tasks::{execute, taken};
+use crate::tasks::{accepted_task, execute};
 
-/// Asks for tasks one after the other until it is told to end, and gives those that were accepted.
-async fn ask_on(api: Client, is_over: Arc<AtomicBool>) -> Vec<String> {
+/// Requests tasks one after the other until `is_over` is set, and returns the ids of the accepted ones.
+async fn request_tasks(api: Client, is_over: Arc<AtomicBool>) -> Vec<String> {
     let mut accepted = Vec::new();
     for number in 0.. {
         if is_over.load(Ordering::Relaxed) {
@@ -26,16 +26,16 @@ async fn ask_on(api: Client, is_over: Arc<AtomicBool>) -> Vec<String> {
                 assert_eq!(reply.kind(), "Unavailable", "{}", reply.body);
                 assert!(reply.header("retry-after").is_some(), "{:?}", reply.headers);
             }
-            _ => accepted.push(taken(&reply)),
+            _ => accepted.push(accepted_task(&reply)),
         }
-        // As much as a database can take is not the question here.
+        // Limits the load: this test does not measure throughput.
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     accepted
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tasks_go_on_when_the_database_was_restarted() {
+async fn tasks_continue_after_a_database_restart() {
     let Some(cluster) = Cluster::new() else { return };
     let upstream = Upstream::start_async(async |_| {
         tokio::time::sleep(Duration::from_millis(30)).await;
@@ -46,18 +46,20 @@ async fn tasks_go_on_when_the_database_was_restarted() {
     let (_first, here) = settings.start().await;
     let (_second, there) = settings.start().await;
     make_tools(&here, &upstream).await;
-    eventually("both know the tools", async || there.get("/api/tools/writes").await.status == 200).await;
+    eventually("both servers have the tools", async || there.get("/api/tools/writes").await.status == 200)
+        .await;
     let is_over = Arc::new(AtomicBool::new(false));
-    let asking: Vec<_> =
-        [&here, &there, &here, &there].map(|api| tokio::spawn(ask_on(api.clone(), is_over.clone()))).into();
+    let asking: Vec<_> = [&here, &there, &here, &there]
+        .map(|api| tokio::spawn(request_tasks(api.clone(), is_over.clone())))
+        .into();
     for how in [Stop::Immediate, Stop::Fast] {
         let before = upstream.seen().len();
-        eventually("they are carried out", async || upstream.seen().len() > before + 20).await;
+        eventually("tasks are executed", async || upstream.seen().len() > before + 20).await;
         cluster.stop(how);
         cluster.start();
     }
     let before = upstream.seen().len();
-    eventually("they are carried out again", async || upstream.seen().len() > before + 20).await;
+    eventually("tasks are executed again", async || upstream.seen().len() > before + 20).await;
     is_over.store(true, Ordering::Relaxed);
     let mut accepted = Vec::new();
     for asking in asking {

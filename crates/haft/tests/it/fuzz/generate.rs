@@ -1,20 +1,20 @@
-//! Values that a schema asks for, and values that nobody asked for. The same seed makes the same ones.
+//! Random values that match a schema, and values that violate it. The same seed yields the same values.
 
 use serde_json::{Map, Value, json};
 
 use super::resolved;
 
-/// Longer than any name or description may be, and short enough to arrive at once.
+/// Longer than the limit of any name or description, and short enough to be sent at once.
 const LONG: usize = 17_000;
 
-/// Words as people write them.
-const WORDS: [&str; 9] = ["fuzz", "天气", "a b", "x", "Fuzz_1", "o'hara", "100%", "<b>", "-"];
+/// Texts with spaces, quotes, markup and Chinese characters.
+const TEXTS: [&str; 9] = ["fuzz", "天气", "a b", "x", "Fuzz_1", "o'hara", "100%", "<b>", "-"];
 
 /// Marsaglia's xorshift with Vigna's multiplier.
 pub(super) struct Rng(u64);
 
 impl Rng {
-    /// Each subject has numbers of its own, whatever else is drawn.
+    /// Seeds the numbers of one subject, so that they do not depend on other draws.
     pub(super) fn new(seed: u64, subject: &str) -> Self {
         let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         Self(subject.bytes().fold(seed ^ 0xcbf2_9ce4_8422_2325, mix) | 1)
@@ -43,7 +43,7 @@ impl Rng {
 pub(super) struct Generator<'a> {
     pub(super) rng: Rng,
     document: &'a Value,
-    /// An id that is there.
+    /// The id of an existing space.
     space: &'a str,
     odd: Vec<Value>,
 }
@@ -53,7 +53,7 @@ impl<'a> Generator<'a> {
         Self { rng, document, space, odd: odd_values() }
     }
 
-    /// A value that a schema allows, as far as it says so itself.
+    /// Returns a random value that matches a schema, as far as its keywords express it.
     pub(super) fn sample(&mut self, schema: &Value, depth: usize) -> Value {
         let document = self.document;
         let schema = resolved(document, schema);
@@ -94,10 +94,10 @@ impl<'a> Generator<'a> {
     }
 
     fn kind(&mut self, schema: &Value) -> String {
-        let said = &schema["type"];
-        let kinds: Vec<&str> = if let Some(kind) = said.as_str() {
+        let declared = &schema["type"];
+        let kinds: Vec<&str> = if let Some(kind) = declared.as_str() {
             vec![kind]
-        } else if let Some(kinds) = said.as_array() {
+        } else if let Some(kinds) = declared.as_array() {
             kinds.iter().filter_map(Value::as_str).collect()
         } else if schema["properties"].is_object() {
             vec!["object"]
@@ -123,7 +123,7 @@ impl<'a> Generator<'a> {
             Some("uri") => vec!["http://127.0.0.1:9/openapi.json"],
             Some(_) | None if schema["pattern"].is_string() => vec![numbered.as_str(), "http", "mock"],
             Some(_) | None => {
-                WORDS.into_iter().chain([numbered.as_str(), "fuzz_tool", "calculator"]).collect()
+                TEXTS.into_iter().chain([numbered.as_str(), "fuzz_tool", "calculator"]).collect()
             }
         };
         let word = *self.rng.pick(&words);
@@ -146,37 +146,37 @@ impl<'a> Generator<'a> {
         Value::Object(fields)
     }
 
-    /// Puts one thing into a value that does not belong there, or takes one out.
+    /// Replaces or removes a random part of a value, or adds an unknown field.
     pub(super) fn spoil(&mut self, value: &mut Value) {
-        let mut places = Vec::new();
-        list_places(value, String::new(), &mut places);
-        let place = self.rng.pick(&places).clone();
+        let mut pointers = Vec::new();
+        list_pointers(value, String::new(), &mut pointers);
+        let pointer = self.rng.pick(&pointers).clone();
         match self.rng.below(6) {
-            0 => remove(value, &place),
+            0 => remove(value, &pointer),
             1 => {
                 let name = *self.rng.pick(&["nope", "", "__proto__", "天", "is_active", "Name"]);
-                let odd = self.odd();
-                if let Some(fields) = value.pointer_mut(&place).and_then(Value::as_object_mut) {
+                let odd = self.pick_odd();
+                if let Some(fields) = value.pointer_mut(&pointer).and_then(Value::as_object_mut) {
                     fields.insert(name.to_owned(), odd);
                 }
             }
             2 => {
                 let depth = *self.rng.pick(&[5, 60, 100, 126, 140]);
-                replace(value, &place, nested(depth));
+                replace(value, &pointer, nested(depth));
             }
             _ => {
-                let odd = self.odd();
-                replace(value, &place, odd);
+                let odd = self.pick_odd();
+                replace(value, &pointer, odd);
             }
         }
     }
 
-    fn odd(&mut self) -> Value {
+    fn pick_odd(&mut self) -> Value {
         self.rng.pick(&self.odd).clone()
     }
 }
 
-/// What no program is glad to get.
+/// Values of every type, at limits of types and parsers.
 fn odd_values() -> Vec<Value> {
     let numbers = [
         json!(0),
@@ -231,33 +231,33 @@ fn nested(depth: usize) -> Value {
     (0..depth).fold(json!(1), |inner, at| if at % 2 == 0 { json!([inner]) } else { json!({"a": inner}) })
 }
 
-/// The JSON pointers of all parts of a value.
-fn list_places(value: &Value, at: String, places: &mut Vec<String>) {
+/// Collects the JSON pointers of all parts of a value.
+fn list_pointers(value: &Value, at: String, pointers: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
             for (name, part) in fields {
                 let name = name.replace('~', "~0").replace('/', "~1");
-                list_places(part, format!("{at}/{name}"), places);
+                list_pointers(part, format!("{at}/{name}"), pointers);
             }
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                list_places(item, format!("{at}/{index}"), places);
+                list_pointers(item, format!("{at}/{index}"), pointers);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
-    places.push(at);
+    pointers.push(at);
 }
 
-fn replace(value: &mut Value, place: &str, with: Value) {
-    if let Some(part) = value.pointer_mut(place) {
+fn replace(value: &mut Value, pointer: &str, with: Value) {
+    if let Some(part) = value.pointer_mut(pointer) {
         *part = with;
     }
 }
 
-fn remove(value: &mut Value, place: &str) {
-    let Some((parent, name)) = place.rsplit_once('/') else { return };
+fn remove(value: &mut Value, pointer: &str) {
+    let Some((parent, name)) = pointer.rsplit_once('/') else { return };
     let Some(parent) = value.pointer_mut(parent) else { return };
     if let Some(fields) = parent.as_object_mut() {
         fields.remove(&name.replace("~1", "/").replace("~0", "~"));
@@ -277,7 +277,7 @@ fn without(schema: &Value, word: &str) -> Value {
     schema
 }
 
-/// What two schemas say together, roughly.
+/// Merges two schemas roughly: properties, required fields and other keywords are combined.
 fn merged(first: &Value, second: &Value) -> Value {
     let mut whole = first.as_object().cloned().unwrap_or_default();
     for (word, value) in second.as_object().into_iter().flatten() {

@@ -6,10 +6,10 @@ use axum::http::Method;
 use serde_json::Value;
 
 use super::generate::{Generator, Rng};
-use super::{Known, resolved};
+use super::{Fixtures, resolved};
 use crate::permissions::good_body;
 
-/// What nobody has as an id, a name or a number, as it stands in a path.
+/// Ids, names and numbers that no resource has, percent-encoded for a path.
 const ODD_PATHS: [&str; 17] = [
     "0190b5a0-0000-7000-8000-000000000000",
     "%00",
@@ -30,7 +30,7 @@ const ODD_PATHS: [&str; 17] = [
     "null",
 ];
 
-/// What may stand behind a parameter's `=`. Some are cursors: of two texts, with NUL in one, of numbers.
+/// Unusual parameter values, percent-encoded. Some are cursors: of two texts, with NUL in one, of numbers.
 const ODD_PARAMETERS: [&str; 23] = [
     "",
     "-1",
@@ -77,15 +77,15 @@ impl fmt::Display for Request {
     }
 }
 
-/// One request of an operation.
+/// Builds a random request for an operation.
 pub(super) fn request(
     generator: &mut Generator<'_>,
     document: &Value,
-    known: &Known,
+    fixtures: &Fixtures,
     (method, path, operation): (&str, &str, &Value),
 ) -> Request {
     let method = Method::from_bytes(method.to_ascii_uppercase().as_bytes()).expect("a method");
-    let mut target = fill(&mut generator.rng, known, path);
+    let mut target = fill(&mut generator.rng, fixtures, path);
     let mut headers = Vec::new();
     let mut parameters = Vec::new();
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
@@ -124,26 +124,26 @@ pub(super) fn request(
     Request { method, target, headers, body }
 }
 
-/// A path with something in its `{…}`, more often what is there.
-fn fill(rng: &mut Rng, known: &Known, path: &str) -> String {
+/// Fills the `{…}` segments of a path, mostly with existing names and ids.
+fn fill(rng: &mut Rng, fixtures: &Fixtures, path: &str) -> String {
     let noun = path.split('/').nth(2).unwrap_or_default();
     let mut segments = Vec::new();
     for segment in path.split('/') {
         let there: Vec<&str> = match (segment, noun) {
             ("{version}", _) => vec!["1"],
             ("{toolId}", _) => vec!["fuzz_tool", "calculator"],
-            ("{user}", _) => vec!["fuzz_user", known.user.as_str()],
+            ("{user}", _) => vec!["fuzz_user", fixtures.user.as_str()],
             ("{name}", _) => vec!["fuzz_secret"],
             ("{id}", "tools") => vec!["fuzz_tool", "fuzz_http", "calculator"],
             ("{id}", "agents" | "models") => vec!["fuzz_agent"],
-            ("{id}", "conversations") => vec![known.conversation.as_str()],
+            ("{id}", "conversations") => vec![fixtures.conversation.as_str()],
             ("{id}", "providers") => vec!["fuzz_provider", "fuzz_script"],
-            ("{id}", "spaces") => vec![known.space.as_str()],
-            ("{id}", "tokens") => vec![known.token.as_str()],
-            ("{id}", "users") => vec![known.user.as_str()],
-            ("{id}", "alerts") => vec![known.alert.as_str()],
-            ("{id}", "artifacts") => vec![known.artifact.as_str()],
-            ("{id}", "tasks" | "approvals" | "callbacks") => vec![known.task.as_str()],
+            ("{id}", "spaces") => vec![fixtures.space.as_str()],
+            ("{id}", "tokens") => vec![fixtures.token.as_str()],
+            ("{id}", "users") => vec![fixtures.user.as_str()],
+            ("{id}", "alerts") => vec![fixtures.alert.as_str()],
+            ("{id}", "artifacts") => vec![fixtures.artifact.as_str()],
+            ("{id}", "tasks" | "approvals" | "callbacks") => vec![fixtures.task.as_str()],
             _ => Vec::new(),
         };
         segments.push(if !segment.starts_with('{') {
@@ -171,7 +171,7 @@ fn parameter_value(generator: &mut Generator<'_>, schema: &Value) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-/// A good body, a spoilt one, or none at all.
+/// Builds a valid body, an invalid one, or none.
 fn body(
     generator: &mut Generator<'_>,
     (operation, schema): (&str, &Value),
@@ -186,7 +186,7 @@ fn body(
             generator.spoil(&mut value);
         }
     }
-    // Examples name hosts that are not to be asked.
+    // Examples name hosts that must not be called.
     let written = value.to_string().replace("https://api.example.com", "http://127.0.0.1:9").into_bytes();
     let is_whole = way < 85;
     let raw = if is_whole { usize::MAX } else { generator.rng.below(9) };

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::HAFT;
 use crate::http_tools::start;
 
-/// A document with one operation and so many megabytes of description.
+/// A document with one operation and a description of `megabytes` megabytes.
 pub(super) fn document(megabytes: usize) -> Value {
     json!({
         "openapi": "3.0.0",
@@ -39,9 +39,9 @@ async fn a_document_larger_than_other_bodies_is_imported() {
     assert_eq!(again.status, 201, "{}", again.message());
     assert_eq!(again.data()["tools"][0]["change"], "unchanged");
     let body = json!({"name": "t", "description": "x".repeat(11 << 20)});
-    // The connection may be closed before all of it is sent.
+    // The server may close the connection before the whole body is sent.
     let elsewhere = api.try_send_json(Method::POST, "/api/tools", &body).await;
-    assert!(elsewhere.is_none_or(|reply| reply.status == 413), "other bodies stay as small as they were");
+    assert!(elsewhere.is_none_or(|reply| reply.status == 413), "the limit of other bodies is unchanged");
 }
 
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn a_body_past_the_limit_is_refused_with_the_limit() {
     assert_eq!(bomb.status, 413, "{}", bomb.message());
     let broken = compressed.send(Method::POST, "/api/tools/import/har", b"{}".to_vec()).await;
     assert_eq!(broken.status, 400, "{}", broken.message());
-    assert!(broken.message().contains("not the gzip"), "{}", broken.message());
+    assert!(broken.message().contains("not valid gzip"), "{}", broken.message());
     let other =
         api.with("content-encoding", "br").send(Method::POST, "/api/tools/import", b"{}".to_vec()).await;
     assert_eq!(other.status, 415, "{}", other.message());
@@ -73,10 +73,10 @@ async fn the_command_line_imports_large_files_and_shows_why_a_larger_one_is_refu
         std::fs::write(&file, document(megabytes).to_string()).expect("a file");
         let file = file.to_string_lossy().into_owned();
         let done = run(HAFT, &["import", "openapi", &file, "--dry-run"], &environment, "").await;
-        let told = format!("{}{}", done.stdout, done.stderr);
-        assert!(told.contains(says), "{told}");
-        assert!(!told.contains("Broken pipe") && !told.contains("cannot reach"), "{told}");
-        assert_eq!(done.code == 0, code == 0, "{told}");
+        let output = format!("{}{}", done.stdout, done.stderr);
+        assert!(output.contains(says), "{output}");
+        assert!(!output.contains("Broken pipe") && !output.contains("cannot reach"), "{output}");
+        assert_eq!(done.code == 0, code == 0, "{output}");
     }
     std::fs::remove_dir_all(directory).expect("removed");
 }

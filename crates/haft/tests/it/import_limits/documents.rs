@@ -5,12 +5,12 @@ use serde_json::{Map, Value, json};
 
 use crate::http_tools::start;
 
-async fn look(api: &Client, spec: &str) -> haft_testkit::Reply {
+async fn look(api: &Client, spec: &str) -> haft_testkit::TestResponse {
     api.post("/api/tools/import/openapi", &json!({"spec": spec, "dryRun": true})).await
 }
 
 #[tokio::test]
-async fn nested_yaml_is_refused_where_it_is_too_deep() {
+async fn too_deeply_nested_yaml_is_refused() {
     let (_server, api) = start(&[]).await;
     let head = "openapi: 3.0.0\ninfo: {title: x, version: '1'}\npaths: {}\nx: ";
     for (name, text) in [
@@ -23,16 +23,16 @@ async fn nested_yaml_is_refused_where_it_is_too_deep() {
     ] {
         let refused = look(&api, &text).await;
         assert_eq!(refused.status, 400, "{name}: {}", refused.body);
-        let said = "nests lists and objects more than 128 levels deep";
-        assert!(refused.message().contains(said), "{name}: {}", refused.message());
+        let expected = "nests lists and objects more than 128 levels deep";
+        assert!(refused.message().contains(expected), "{name}: {}", refused.message());
     }
     let refused = look(&api, &format!("{}a: b", "? ".repeat(100))).await;
-    assert!(refused.message().contains("holds too much"), "{}", refused.message());
+    assert!(refused.message().contains("is too large"), "{}", refused.message());
     let text = format!("{head}\n  - |\n    {}\n  - '{}'\n", "[{".repeat(500), "[{".repeat(500));
     let empty = look(&api, &text).await;
     assert!(
-        empty.message().contains("nothing in it can become a tool"),
-        "text is no nesting: {}",
+        empty.message().contains("Nothing in it can become a tool"),
+        "brackets in text are not nesting: {}",
         empty.message()
     );
     let api = api.with("accept-language", "zh");
@@ -41,10 +41,10 @@ async fn nested_yaml_is_refused_where_it_is_too_deep() {
 }
 
 #[tokio::test]
-async fn too_many_commands_are_refused_whether_some_are_chosen_or_not() {
+async fn too_many_commands_are_refused_with_and_without_a_selection() {
     let (_server, api) = start(&[]).await;
     for (commands, words) in [
-        ("curl a.b\n".repeat(20_001), "holds more than 20000 requests; import a part of it"),
+        ("curl a.b\n".repeat(20_001), "contains more than 20000 requests; import a part of it"),
         ("curl a.b\n".repeat(250_000), "has more than 2 MB of commands; import a part of them"),
     ] {
         for only in [json!([]), json!(["nothing"])] {
@@ -57,7 +57,7 @@ async fn too_many_commands_are_refused_whether_some_are_chosen_or_not() {
 }
 
 #[tokio::test]
-async fn a_schema_that_many_operations_share_is_counted_as_often_as_it_is_written_out() {
+async fn shared_schema_counts_once_per_use() {
     let (_server, api) = start(&[]).await;
     let fields: Map<String, Value> = (0..300)
         .map(|at| (format!("field_{at}"), json!({"type": "string", "description": "A field."})))
@@ -81,17 +81,17 @@ async fn a_schema_that_many_operations_share_is_counted_as_often_as_it_is_writte
     let bytes: usize = tools.iter().map(|tool| tool["inputSchema"].to_string().len()).sum();
     assert!((1 << 20..9 << 20).contains(&bytes), "{bytes} bytes of schemas");
     let skipped = report.data()["skipped"].as_array().expect("a list");
-    assert_eq!(tools.len() + skipped.len(), 3_000, "each is told of");
+    assert_eq!(tools.len() + skipped.len(), 3_000, "each operation is in the report");
     let reason = skipped[0]["reason"].as_str().unwrap_or_default();
-    assert!(reason.contains("choose some with only"), "{reason}");
-    // What was left out can be had by itself.
+    assert!(reason.contains("select some with only"), "{reason}");
+    // A skipped operation can be imported by itself.
     let last = json!({"spec": document, "only": ["op2999"], "dryRun": true});
     let last = api.post("/api/tools/import/openapi", &last).await;
     assert_eq!(last.data()["tools"].as_array().map(Vec::len), Some(1), "{}", last.body);
 }
 
 #[tokio::test]
-async fn descriptions_of_shared_parameters_are_counted_as_often_as_they_are_written_out() {
+async fn descriptions_of_shared_parameters_count_once_per_use() {
     let (_server, api) = start(&[]).await;
     let (names, parameters): (Vec<Value>, Map<String, Value>) = (0..200)
         .map(|at| {
@@ -117,5 +117,5 @@ async fn descriptions_of_shared_parameters_are_counted_as_often_as_they_are_writ
     let skipped = report.data()["skipped"].as_array().expect("a list");
     assert_eq!(tools.len() + skipped.len(), 250, "each operation is in the report");
     let reason = skipped[0]["reason"].as_str().unwrap_or_default();
-    assert!(reason.contains("choose some with only"), "{reason}");
+    assert!(reason.contains("select some with only"), "{reason}");
 }

@@ -69,7 +69,7 @@ async fn slow_upload_of_one_user_does_not_stop_the_large_import_of_another() {
 
     let second = api.post(PATH, &body).await;
     assert_eq!((second.status, second.header("retry-after")), (429, Some("10")), "{}", second.body);
-    assert!(second.message().contains("another large import of yours"), "{}", second.message());
+    assert!(second.message().contains("Another large import of yours"), "{}", second.message());
     let in_chinese = api.with("accept-language", "zh").post(PATH, &body).await;
     assert!(in_chinese.message().contains("您的另一个大型导入"), "{}", in_chinese.message());
 

@@ -1,16 +1,16 @@
-//! A model server that echoes its key in what the model says: nobody is shown it, and nobody stores it.
+//! A model server that echoes its API key in its responses: the key is neither shown nor stored.
 
-use haft_testkit::{AskedModel, Dialect, ModelReply};
+use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::json;
 
 use super::provider;
-use crate::chat::{Desk, said, user};
-use crate::v1::{COMPLETIONS, body, words};
+use crate::chat::{Desk, final_text, user};
+use crate::v1::{COMPLETIONS, body, streamed_text};
 
 const KEY: &str = "sk-own-key-0123456789";
 
-/// Thinks, says and calls with the key, in pieces of as many characters as the user says.
-async fn parrot(asked: AskedModel) -> ModelReply {
+/// Thinks, writes and calls with the key, in fragments of the size that the user message gives.
+async fn parrot(asked: RecordedModelRequest) -> ModelReply {
     let size = asked.user_text().parse().expect("a number");
     let key = asked.key.clone().expect("a key");
     let reply = ModelReply::new().reasoning(format!("The key: {key}!"));
@@ -22,22 +22,22 @@ async fn parrot(asked: AskedModel) -> ModelReply {
 }
 
 #[tokio::test]
-async fn a_key_is_masked_in_texts_thoughts_and_arguments_wherever_they_are_cut() {
+async fn key_is_redacted_in_texts_thoughts_and_arguments_across_fragments() {
     let desk = Desk::new(parrot).await;
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let own = provider(&desk.api, &desk.model, dialect, json!({})).await;
         let agent = desk.agent(dialect, &["weather"], json!({"provider": own})).await;
         for size in [1, 4, 7, 20, 1_000] {
             let case = format!("{dialect:?} in {size}");
             let reply = desk.ask(&agent, &size.to_string()).await;
-            assert_eq!(said(&reply), "It is ***, ***.", "{case}");
+            assert_eq!(final_text(&reply), "It is ***, ***.", "{case}");
             assert_eq!(reply.data()["toolCalls"][0]["arguments"], json!({"city": "of ***"}), "{case}");
             assert!(!reply.body.to_string().contains(KEY), "{case}: {}", reply.body);
             let id = reply.data()["conversationId"].as_str().expect("an id");
             for path in [format!("/api/conversations/{id}"), format!("/api/conversations/{id}/tool-context")]
             {
-                let kept = desk.api.get(&path).await.body.to_string();
-                assert!(kept.contains("***") && !kept.contains(KEY), "{case} {path}: {kept}");
+                let stored = desk.api.get(&path).await.body.to_string();
+                assert!(stored.contains("***") && !stored.contains(KEY), "{case} {path}: {stored}");
             }
             let asked = json!({"agentId": agent, "messages": [user(&size.to_string())], "stream": true});
             let events = desk.api.post_for_events("/api/chat", &asked).await.all().await;
@@ -55,9 +55,13 @@ async fn a_key_is_masked_in_texts_thoughts_and_arguments_wherever_they_are_cut()
             assert!(all.contains("***") && !all.contains(KEY), "{case}: {all}");
             let question = body(&agent, &json!([user(&size.to_string())]), &json!({"stream": true}));
             let events = desk.api.post_for_events(COMPLETIONS, &question).await.all().await;
-            assert!(words(&events).ends_with("It is ***, ***."), "{case}: {}", words(&events));
+            assert!(
+                streamed_text(&events).ends_with("It is ***, ***."),
+                "{case}: {}",
+                streamed_text(&events)
+            );
         }
     }
-    assert!(desk.weather.seen().iter().all(|seen| !seen.target.contains(KEY)), "no API is sent it");
+    assert!(desk.weather.seen().iter().all(|seen| !seen.target.contains(KEY)), "no API receives the key");
     desk.check();
 }

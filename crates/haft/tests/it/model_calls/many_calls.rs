@@ -1,18 +1,18 @@
-//! An answer with thousands of calls is read no further than its 128th; a history with as many is refused.
+//! A response with thousands of calls is read up to its 128th call; a history with as many is refused.
 
 use std::sync::Arc;
 
-use haft_testkit::{AskedModel, Dialect, ModelReply, ModelServer, Place, Upstream};
+use haft_testkit::{FakeDialect, ModelReply, ModelServer, RecordedModelRequest, TestStorage, Upstream};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::chat::{Desk, asking, said, user, weather};
+use crate::chat::{Desk, asking, final_text, user, weather};
 use crate::survival::Settings;
 use crate::v1::{COMPLETIONS, RESPONSES, body, choice, complete};
 
 const CALLS: usize = 3_000;
 
-async fn flood(asked: AskedModel) -> ModelReply {
+async fn flood(asked: RecordedModelRequest) -> ModelReply {
     if asked.results().is_empty() {
         return ModelReply::calls((0..CALLS).map(|number| ("weather", json!({"city": number.to_string()}))));
     }
@@ -21,12 +21,12 @@ async fn flood(asked: AskedModel) -> ModelReply {
 }
 
 #[tokio::test]
-async fn an_answer_is_read_no_further_than_its_128th_call() {
-    // The model sends its last answer only when the server has answered another request since the flood began.
+async fn response_is_read_up_to_its_128th_call() {
+    // The model sends its last response only after the server has handled another request during the flood.
     let (flooding, healthy) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let desk = Desk::new({
         let (flooding, healthy) = (flooding.clone(), healthy.clone());
-        move |asked: AskedModel| {
+        move |asked: RecordedModelRequest| {
             let (flooding, healthy) = (flooding.clone(), healthy.clone());
             async move {
                 match asked.results().is_empty() {
@@ -38,7 +38,7 @@ async fn an_answer_is_read_no_further_than_its_128th_call() {
         }
     })
     .await;
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         let before = desk.weather.seen().len();
         let during = async {
@@ -47,7 +47,7 @@ async fn an_answer_is_read_no_further_than_its_128th_call() {
             healthy.notify_one();
         };
         let (reply, ()) = tokio::join!(desk.ask(&agent, "All of them."), during);
-        assert_eq!(said(&reply), "128 results, 96 refused", "{dialect:?}");
+        assert_eq!(final_text(&reply), "128 results, 96 refused", "{dialect:?}");
         assert_eq!(reply.data()["toolCalls"].as_array().map(Vec::len), Some(128), "{dialect:?}");
         assert_eq!(desk.weather.seen().len(), before + 32, "{dialect:?}");
     }
@@ -55,22 +55,23 @@ async fn an_answer_is_read_no_further_than_its_128th_call() {
 }
 
 #[tokio::test]
-async fn an_answer_in_one_piece_is_read_no_further_either() {
+async fn response_that_is_not_streamed_is_read_up_to_its_128th_call() {
     let model =
-        ModelServer::start(|asked: AskedModel| async move { flood(asked).await.not_streamed() }).await;
-    let place = Place::new();
+        ModelServer::start(|asked: RecordedModelRequest| async move { flood(asked).await.not_streamed() })
+            .await;
+    let place = TestStorage::new();
     let settings = asking(Settings::of(&place), &model);
     let (server, api) = settings.start().await;
     let desk = Desk { server, api, model, weather: Upstream::start(weather).await, settings, place };
     desk.tool("weather", json!({})).await;
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
-        assert_eq!(said(&desk.ask(&agent, "All.").await), "128 results, 96 refused", "{dialect:?}");
+        assert_eq!(final_text(&desk.ask(&agent, "All.").await), "128 results, 96 refused", "{dialect:?}");
     }
     desk.check();
 }
 
-/// A message with so many calls, and a result for each.
+/// Messages with `count` calls in one message, and a result for each.
 fn history(count: usize) -> Value {
     let id = |number: usize| format!("call_{number}");
     let function = json!({"name": "look", "arguments": "{}"});
@@ -87,12 +88,12 @@ fn history(count: usize) -> Value {
 
 #[tokio::test]
 async fn a_history_with_too_many_calls_in_one_message_is_refused() {
-    let desk = Desk::new(async |asked: AskedModel| {
+    let desk = Desk::new(async |asked: RecordedModelRequest| {
         let results: usize = asked.messages.iter().map(|message| message.results.len()).sum();
         ModelReply::says(results.to_string())
     })
     .await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let reply = complete(&desk.api, &agent, &history(128), &json!({})).await;
     assert_eq!(choice(&reply)["message"]["content"], "128");
     let asked = desk.model.seen().len();
@@ -110,8 +111,8 @@ async fn a_history_with_too_many_calls_in_one_message_is_refused() {
     }));
     let reply = desk.api.post(RESPONSES, &json!({"model": agent, "input": input})).await;
     assert_eq!(reply.status, 400, "{}", reply.body);
-    assert_eq!(desk.model.seen().len(), asked, "no model is bothered with it");
-    // Many messages with few calls each are no trouble, though their ids are all the same.
+    assert_eq!(desk.model.seen().len(), asked, "no request reaches the model");
+    // Many messages with few calls each are accepted, although their ids are equal.
     let mut messages = Vec::new();
     for _ in 0..2_000 {
         messages.extend(history(1).as_array().expect("a list").clone());

@@ -1,17 +1,17 @@
-//! Tools of several operations: models are shown all of them, and may send properties of the wrong one.
+//! Tools with several operations: models see all of them, and may send properties of another operation.
 
 use std::collections::BTreeSet;
 
-use haft_testkit::{AskedModel, Dialect, ModelReply};
+use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::{Value, json};
 
 use crate::chat::{Desk, user};
 use crate::http_tools::start;
-use crate::tasks::{self, make, standing, taken};
+use crate::tasks::{self, accepted_task, make, wait_for_status};
 use crate::tool_calls::{execute, read};
 use crate::v1::{choice, complete};
 
-/// Every built-in whose schema has alternatives at its root, with these alternatives.
+/// Lists every built-in tool whose schema has alternatives at its root, with these alternatives.
 async fn operations(desk: &Desk) -> Vec<(String, Vec<Value>)> {
     let listed = desk.api.get("/api/tools?type=builtin&limit=200").await;
     let mut operations = Vec::new();
@@ -31,11 +31,11 @@ fn enum_of(tool: &Value, property: &str) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn every_operation_of_every_builtin_is_shown_in_every_dialect() {
-    let desk = Desk::new(async |_: AskedModel| ModelReply::says("Hello.")).await;
+async fn every_builtin_operation_reaches_the_model_in_every_dialect() {
+    let desk = Desk::new(async |_: RecordedModelRequest| ModelReply::says("Hello.")).await;
     let operations = operations(&desk).await;
     let tools: Vec<&str> = operations.iter().map(|(tool, _)| tool.as_str()).collect();
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &tools, json!({})).await;
         assert_eq!(desk.ask(&agent, "Hi.").await.status, 200);
         let asked = desk.model.seen().pop().expect("a question");
@@ -68,8 +68,8 @@ async fn every_operation_of_every_builtin_is_shown_in_every_dialect() {
 }
 
 #[tokio::test]
-async fn alternatives_of_a_clients_tool_are_all_shown() {
-    let desk = Desk::new(async |_: AskedModel| ModelReply::says("Hello.")).await;
+async fn alternatives_of_a_client_tool_all_reach_the_model() {
+    let desk = Desk::new(async |_: RecordedModelRequest| ModelReply::says("Hello.")).await;
     let form = |kind: &str, field: &str| {
         json!({
             "type": "object", "title": format!("By {field}"), "required": ["kind", field],
@@ -83,7 +83,7 @@ async fn alternatives_of_a_clients_tool_are_all_shown() {
         }})
     };
     let tools = json!({"tools": [function("oneOf"), function("anyOf")]});
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &[], json!({})).await;
         let reply = complete(&desk.api, &agent, &json!([user("Hi.")]), &tools).await;
         assert_eq!(choice(&reply)["message"]["content"], "Hello.", "{dialect:?}");
@@ -101,14 +101,14 @@ async fn alternatives_of_a_clients_tool_are_all_shown() {
     desk.check();
 }
 
-/// The arguments that a row of the call log warns of.
-fn warned_of(row: &Value) -> Vec<&str> {
+/// Returns the arguments that a row of the call log warns about.
+fn warned_arguments(row: &Value) -> Vec<&str> {
     let warnings = row["warnings"].as_array().expect("a list");
     warnings.iter().filter_map(|warning| warning["path"].as_str()).collect()
 }
 
 #[tokio::test]
-async fn a_property_of_another_operation_is_ignored_and_on_record() {
+async fn property_of_another_operation_is_ignored_and_logged() {
     let (_server, api) = start(&[]).await;
     for (tool, arguments, ignored) in [
         ("datetime", json!({"operation": "now", "date": "2024-01-01"}), vec!["date"]),
@@ -123,7 +123,7 @@ async fn a_property_of_another_operation_is_ignored_and_on_record() {
         let reply = execute(&api, tool, arguments.clone()).await;
         assert_eq!(reply.status, 200, "{arguments}: {}", reply.body);
         let row = read(&api, &reply).await;
-        assert_eq!(warned_of(&row), ignored, "{arguments}: {row}");
+        assert_eq!(warned_arguments(&row), ignored, "{arguments}: {row}");
         for name in ignored {
             assert_eq!(row["arguments"].get(name), None, "{row}");
         }
@@ -157,14 +157,14 @@ async fn a_variant_with_a_flat_schema_ignores_properties_of_other_operations() {
         assert_eq!(reply.status, 200, "{name}: {}", reply.body);
         assert_eq!(reply.data()["data"]["operation"], "now", "{name}: {}", reply.body);
         let row = read(&api, &reply).await;
-        assert_eq!(warned_of(&row), ignored, "{name}: {row}");
+        assert_eq!(warned_arguments(&row), ignored, "{name}: {row}");
         let refused = execute(&api, name, json!({"operation": "now", "date": "x", "colour": "red"})).await;
         assert_eq!((refused.status, refused.kind()), (400, "Validation"), "{name}: {}", refused.body);
     }
 }
 
 #[tokio::test]
-async fn a_call_that_becomes_a_task_warns_of_what_it_ignores() {
+async fn call_that_becomes_a_task_warns_about_ignored_properties() {
     let (_server, api) = start(&[]).await;
     let asking = json!({
         "name": "asking", "description": "Dates.", "type": "builtin", "config": {"tool": "datetime"},
@@ -174,17 +174,17 @@ async fn a_call_that_becomes_a_task_warns_of_what_it_ignores() {
     for (tool, options) in [("datetime", json!({"mode": "async"})), ("asking", json!({}))] {
         let given = json!({"operation": "now", "date": "2024-01-01"});
         let begun = tasks::execute(&api, tool, json!({"arguments": given, "options": options})).await;
-        let task = taken(&begun);
+        let task = accepted_task(&begun);
         if tool == "asking" {
-            standing(&api, &task, "waiting").await;
+            wait_for_status(&api, &task, "waiting").await;
             let decision = json!({"decision": "approve"});
             let decided = api.post(&format!("/api/approvals/{task}"), &decision).await;
             assert_eq!(decided.status, 200, "{}", decided.body);
         }
-        let done = standing(&api, &task, "succeeded").await;
+        let done = wait_for_status(&api, &task, "succeeded").await;
         assert_eq!(done["result"]["data"]["operation"], "now", "{tool}: {done}");
         let row = read(&api, &begun).await;
-        assert_eq!(warned_of(&row), ["date"], "{tool}: {row}");
+        assert_eq!(warned_arguments(&row), ["date"], "{tool}: {row}");
         assert_eq!(row["arguments"].get("date"), None, "{tool}: {row}");
     }
 }

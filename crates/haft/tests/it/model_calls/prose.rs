@@ -1,29 +1,29 @@
-//! Calls in a model's text: prose, unless its provider is marked as having no native calls.
+//! Tool calls in a model's text: prose, unless the provider is marked as having no native calls.
 
-use haft_testkit::{AskedModel, Dialect, ModelReply, Seen, eventually};
+use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest, RecordedRequest, eventually};
 use serde_json::{Value, json};
 
 use super::provider;
-use crate::chat::{Desk, said, user};
+use crate::chat::{Desk, final_text, user};
 use crate::v1::{RESPONSES, choice, complete};
 
-/// What a model writes that was asked for an example.
+/// A response that shows an example of a call.
 fn example(name: &str) -> ModelReply {
     ModelReply::new().text("This is how it would look:\n").fenced_call(name, &json!({"city": "Rome"}))
 }
 
 fn sent(desk: &Desk, path: &str) -> usize {
-    desk.weather.seen().iter().filter(|seen: &&Seen| seen.target.starts_with(path)).count()
+    desk.weather.seen().iter().filter(|seen: &&RecordedRequest| seen.target.starts_with(path)).count()
 }
 
 #[tokio::test]
 async fn prose_that_ends_with_a_call_calls_nothing() {
-    let desk = Desk::new(async |_: AskedModel| example("order")).await;
+    let desk = Desk::new(async |_: RecordedModelRequest| example("order")).await;
     desk.tool("order", json!({"method": "POST"})).await;
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &["order", "weather"], json!({})).await;
         let reply = desk.ask(&agent, "Do not call it, show me an example.").await;
-        let text = said(&reply);
+        let text = final_text(&reply);
         assert!(
             text.starts_with("This is how") && text.contains("\"name\":\"order\""),
             "{dialect:?}: {text}"
@@ -45,24 +45,24 @@ async fn prose_that_ends_with_a_call_calls_nothing() {
 }
 
 #[tokio::test]
-async fn a_text_is_a_call_where_the_provider_has_no_native_ones() {
-    let desk = Desk::new(async |asked: AskedModel| match asked.results().first() {
+async fn text_is_a_call_if_the_provider_has_no_native_calls() {
+    let desk = Desk::new(async |asked: RecordedModelRequest| match asked.results().first() {
         None => ModelReply::new().fenced_call("weather", &json!({"city": "Rome"})),
         Some(result) => ModelReply::says(&result.content),
     })
     .await;
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let marked = provider(&desk.api, &desk.model, dialect, json!({"textToolCalls": true})).await;
         let shown = desk.api.get(&format!("/api/providers/{marked}")).await;
         assert_eq!(shown.data()["textToolCalls"], true, "{}", shown.body);
         let agent = desk.agent(dialect, &["weather"], json!({"provider": marked})).await;
         let reply = desk.ask(&agent, "Rome?").await;
-        assert!(said(&reply).contains("\"temperature\":4"), "{dialect:?}: {}", reply.body);
-        // The second turn is after a call from text, which is not a native one.
+        assert!(final_text(&reply).contains("\"temperature\":4"), "{dialect:?}: {}", reply.body);
+        // The second turn follows a call from text, which is not a native call.
         let next =
             json!({"conversationId": reply.data()["conversationId"], "messages": [user("Once more?")]});
         let reply = desk.api.post("/api/chat", &next).await;
-        assert!(said(&reply).contains("\"temperature\":4"), "{dialect:?}: {}", reply.body);
+        assert!(final_text(&reply).contains("\"temperature\":4"), "{dialect:?}: {}", reply.body);
     }
     let bad = json!({"name": "odd", "kind": "openai", "textToolCalls": "yes"});
     let refused = desk.api.post("/api/providers", &bad).await;
@@ -72,7 +72,7 @@ async fn a_text_is_a_call_where_the_provider_has_no_native_ones() {
 }
 
 #[tokio::test]
-async fn an_answer_in_a_response_format_calls_nothing() {
+async fn response_in_a_response_format_calls_nothing() {
     let call = json!({"name": "weather", "arguments": {"city": "Rome"}});
     let schema = json!({
         "type": "object",
@@ -86,11 +86,12 @@ async fn an_answer_in_a_response_format_calls_nothing() {
         "required": ["name", "arguments"],
         "additionalProperties": false,
     });
-    let desk =
-        Desk::new(async |_: AskedModel| ModelReply::new().fenced_call("weather", &json!({"city": "Rome"})))
-            .await;
+    let desk = Desk::new(async |_: RecordedModelRequest| {
+        ModelReply::new().fenced_call("weather", &json!({"city": "Rome"}))
+    })
+    .await;
     let read = |text: &Value| serde_json::from_str::<Value>(text.as_str().expect("a text")).expect("JSON");
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let marked = provider(&desk.api, &desk.model, dialect, json!({"textToolCalls": true})).await;
         for own in [json!({"provider": marked}), json!({})] {
             let case = format!("{dialect:?} {own}");
@@ -111,7 +112,7 @@ async fn an_answer_in_a_response_format_calls_nothing() {
             let items = reply.body["output"].as_array().expect("items");
             assert_eq!(items.len(), 1, "{case}: {}", reply.body);
             assert_eq!(read(&items[0]["content"][0]["text"]), call, "{case}");
-            assert_eq!(desk.model.seen().len() - asked, 2, "{case}: each answer is the last one");
+            assert_eq!(desk.model.seen().len() - asked, 2, "{case}: each response is the last one");
         }
     }
     assert_eq!(sent(&desk, "/"), 0, "nothing was sent");
@@ -119,21 +120,21 @@ async fn an_answer_in_a_response_format_calls_nothing() {
 }
 
 #[tokio::test]
-async fn after_a_native_call_a_text_is_prose() {
-    let desk = Desk::new(async |asked: AskedModel| match asked.answers_before() {
+async fn text_after_a_native_call_is_prose() {
+    let desk = Desk::new(async |asked: RecordedModelRequest| match asked.previous_responses() {
         0 => ModelReply::calls([("weather", json!({"city": "Oslo"}))]),
         _ => example("weather"),
     })
     .await;
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let marked = provider(&desk.api, &desk.model, dialect, json!({"textToolCalls": true})).await;
         let agent = desk.agent(dialect, &["weather"], json!({"provider": marked})).await;
         let before = sent(&desk, "/weather");
         let reply = desk.ask(&agent, "Oslo?").await;
-        assert!(said(&reply).contains("\"name\":\"weather\""), "{dialect:?}: {}", reply.body);
+        assert!(final_text(&reply).contains("\"name\":\"weather\""), "{dialect:?}: {}", reply.body);
         let next = json!({"conversationId": reply.data()["conversationId"], "messages": [user("Example?")]});
         assert!(
-            said(&desk.api.post("/api/chat", &next).await).contains("\"name\":\"weather\""),
+            final_text(&desk.api.post("/api/chat", &next).await).contains("\"name\":\"weather\""),
             "{dialect:?}"
         );
         assert_eq!(sent(&desk, "/weather"), before + 1, "{dialect:?}");
@@ -142,14 +143,14 @@ async fn after_a_native_call_a_text_is_prose() {
 }
 
 #[tokio::test]
-async fn a_write_from_text_waits_for_a_person() {
-    let desk = Desk::new(async |asked: AskedModel| match asked.results().first() {
+async fn write_called_from_text_waits_for_an_approval() {
+    let desk = Desk::new(async |asked: RecordedModelRequest| match asked.results().first() {
         None => ModelReply::new().fenced_call("order", &json!({"city": "Rome"})),
         Some(result) => ModelReply::says(&result.content),
     })
     .await;
     desk.tool("order", json!({"method": "POST"})).await;
-    for (dialect, decision) in Dialect::ALL.into_iter().zip(["approve", "deny", "approve", "deny"]) {
+    for (dialect, decision) in FakeDialect::ALL.into_iter().zip(["approve", "deny", "approve", "deny"]) {
         let marked = provider(&desk.api, &desk.model, dialect, json!({"textToolCalls": true})).await;
         let agent = desk.agent(dialect, &["order"], json!({"provider": marked})).await;
         let before = sent(&desk, "/order");

@@ -1,26 +1,26 @@
-//! Ids of calls on their way back to a provider.
+//! Ids of tool calls when they are sent back to a provider.
 
 use axum::http::Method;
-use haft_testkit::{AskedModel, Dialect, ModelReply};
+use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::json;
 
 use crate::chat::{Desk, user};
 use crate::v1::{choice, complete, function};
 
-/// The id that a model gives its call of the weather. Kimi has a form of its own, which Mistral refuses.
+/// The id that a model gives its weather call. Kimi's ids have a format that Mistral refuses.
 fn weather_id(model: &str) -> &'static str {
     if model.starts_with("kimi") { "functions.weather:0" } else { "D681PevKs" }
 }
 
-/// Calls the weather, and answers when it has the result.
-async fn caller(asked: AskedModel) -> ModelReply {
+/// Calls the weather tool, and answers when it has the result.
+async fn caller(asked: RecordedModelRequest) -> ModelReply {
     if !asked.results().is_empty() || asked.user_text() == "and now?" {
         return ModelReply::says("Warm.");
     }
     ModelReply::calls([("weather", json!({"city": "Paris"}))]).call_id(weather_id(&asked.model))
 }
 
-fn ids(asked: &AskedModel) -> Vec<String> {
+fn ids(asked: &RecordedModelRequest) -> Vec<String> {
     let calls = asked.messages.iter().flat_map(|message| &message.calls).map(|call| call.id.clone());
     let results =
         asked.messages.iter().flat_map(|message| &message.results).map(|result| result.call_id.clone());
@@ -32,13 +32,13 @@ fn is_portable(id: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_model_gets_its_own_ids_back_and_another_model_gets_ids_that_it_takes() {
+async fn model_gets_its_own_call_ids_back_and_another_model_gets_portable_ones() {
     let desk = Desk::new(caller).await;
     for (dialect, model) in [
-        (Dialect::Openai, "mistral-large"),
-        (Dialect::Openai, "kimi-k2"),
-        (Dialect::Openai, "gpt-5"),
-        (Dialect::Anthropic, "claude-sonnet-5"),
+        (FakeDialect::Openai, "mistral-large"),
+        (FakeDialect::Openai, "kimi-k2"),
+        (FakeDialect::Openai, "gpt-5"),
+        (FakeDialect::Anthropic, "claude-sonnet-5"),
     ] {
         let own = [weather_id(model); 2];
         let agent = desk.agent(dialect, &["weather"], json!({"model": model})).await;
@@ -46,10 +46,11 @@ async fn a_model_gets_its_own_ids_back_and_another_model_gets_ids_that_it_takes(
         let seen = desk.model.seen().pop().expect("a question");
         assert_eq!(ids(&seen), own, "{model}: its own, unchanged");
         let conversation = reply.data()["conversationId"].clone();
-        // The same conversation goes on with other models, also of the same provider, and at last with the first one.
-        let others = Dialect::ALL.map(|other| match other {
-            Dialect::Gemini => (other, "gemini-2.5-flash"),
-            Dialect::Openai | Dialect::Anthropic | Dialect::Ollama => (other, "mistral-large"),
+        // The conversation continues with other models, also of the same provider, and finally with the first
+        // one.
+        let others = FakeDialect::ALL.map(|other| match other {
+            FakeDialect::Gemini => (other, "gemini-2.5-flash"),
+            FakeDialect::Openai | FakeDialect::Anthropic | FakeDialect::Ollama => (other, "mistral-large"),
         });
         for (other, name) in others.into_iter().chain([(dialect, model)]) {
             let change = json!({"config": {"provider": other.kind(), "model": name}});
@@ -60,10 +61,10 @@ async fn a_model_gets_its_own_ids_back_and_another_model_gets_ids_that_it_takes(
             let seen = desk.model.seen().pop().expect("a question");
             let found = ids(&seen);
             if (other, name) == (dialect, model) {
-                assert_eq!(found, own, "{model}: they come back to it");
+                assert_eq!(found, own, "{model}: the ids are unchanged");
                 continue;
             }
-            let has_ids = matches!(other, Dialect::Openai | Dialect::Anthropic);
+            let has_ids = matches!(other, FakeDialect::Openai | FakeDialect::Anthropic);
             let fits = |id: &String| match has_ids {
                 true => is_portable(id) && id != own[0],
                 false => id.is_empty(),
@@ -77,8 +78,8 @@ async fn a_model_gets_its_own_ids_back_and_another_model_gets_ids_that_it_takes(
     desk.check();
 }
 
-/// Calls the client's tool in each turn, and counts its calls as Kimi does.
-async fn kimi(asked: AskedModel) -> ModelReply {
+/// Calls the client's tool in each turn, and numbers its calls as Kimi does.
+async fn kimi(asked: RecordedModelRequest) -> ModelReply {
     if !asked.results().is_empty() {
         return ModelReply::says("Seen.");
     }
@@ -87,9 +88,9 @@ async fn kimi(asked: AskedModel) -> ModelReply {
 }
 
 #[tokio::test]
-async fn calls_in_a_clients_history_go_back_to_their_model_with_the_ids_of_the_provider() {
+async fn client_history_reaches_the_same_model_with_the_ids_of_its_provider() {
     let desk = Desk::new(kimi).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({"model": "kimi-k2"})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({"model": "kimi-k2"})).await;
     let tools = json!({"tools": [function("look")]});
     let mut messages = Vec::new();
     for turn in 0..6 {
@@ -104,7 +105,7 @@ async fn calls_in_a_clients_history_go_back_to_their_model_with_the_ids_of_the_p
         let seen = desk.model.seen().pop().expect("a question");
         assert_eq!(ids(&seen), [calls.clone(), calls].concat(), "turn {turn}");
     }
-    // Another user does not read from runs that are not theirs, and another model takes other ids.
+    // Another user cannot read these runs, and another model gets portable ids.
     messages.push(user("look!"));
     let stranger = crate::agents::stranger(&desk.server, &desk.api).await;
     for (api, model) in [(&stranger, "openai/kimi-k2"), (&desk.api, "openai/mistral-large")] {

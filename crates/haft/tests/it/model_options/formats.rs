@@ -1,12 +1,12 @@
-//! Response formats: the last answer of a turn is checked, repaired once, and else refused.
+//! Response formats: the last response of a turn is checked, repaired once, and otherwise refused.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use haft_testkit::{AskedModel, Dialect, ModelReply};
+use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::{Value, json};
 
 use crate::chat::{Desk, user};
-use crate::v1::{COMPLETIONS, RESPONSES, body, choice, complete, words};
+use crate::v1::{COMPLETIONS, RESPONSES, body, choice, complete, streamed_text};
 
 fn form() -> Value {
     let schema = json!({
@@ -18,17 +18,18 @@ fn form() -> Value {
     json!({"response_format": {"type": "json_schema", "json_schema": {"name": "weather", "schema": schema}}})
 }
 
-/// Looks first; the first answer is a careless one where the user says so, and every answer where they say it twice.
-async fn clerk(asked: AskedModel) -> ModelReply {
-    let said = |word: &str| asked.messages.iter().any(|message| message.text.contains(word));
+/// Calls a tool first. Its first response violates the format if the user says "carelessly", and every
+/// response does if the user says "never".
+async fn clerk(asked: RecordedModelRequest) -> ModelReply {
+    let has_text = |word: &str| asked.messages.iter().any(|message| message.text.contains(word));
     if !asked.messages.iter().any(|message| !message.results.is_empty()) && !asked.tools.is_empty() {
         return ModelReply::says("I look.").call("weather", json!({"city": "Rome"})).usage(10, 1);
     }
-    let is_repair = said("does not have the requested form");
-    if said("never") || (said("carelessly") && !is_repair) {
+    let is_repair = has_text("does not have the requested format");
+    if has_text("never") || (has_text("carelessly") && !is_repair) {
         return ModelReply::says(r#"{"city": "Rome", "degrees": -4}"#).usage(10, 1);
     }
-    if said("cut") {
+    if has_text("cut") {
         return ModelReply::says(r#"{"city": "Ro"#).length();
     }
     ModelReply::says("Here it is:\n```json\n{\"city\": \"Rome\", \"degrees\": 4}\n```").usage(10, 1)
@@ -37,9 +38,9 @@ async fn clerk(asked: AskedModel) -> ModelReply {
 const RECORD: &str = r#"{"city": "Rome", "degrees": 4}"#;
 
 #[tokio::test]
-async fn the_last_answer_has_the_form_in_every_dialect_and_way() {
+async fn last_response_has_the_format_in_every_dialect_and_interface() {
     let desk = Desk::new(clerk).await;
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         for text in ["weather?", "weather, carelessly?"] {
             let case = format!("{dialect:?} {text}");
@@ -50,11 +51,12 @@ async fn the_last_answer_has_the_form_in_every_dialect_and_way() {
             assert_eq!(reply.body.get("warnings"), None, "{case}");
             let answers = if text.contains("carelessly") { 3 } else { 2 };
             assert_eq!(reply.body["usage"]["completion_tokens"], answers, "{case}");
-            // Nothing but the answer is in a stream: not the words beside a call, not what was repaired.
+            // A stream has the checked response only: neither text beside a call nor the response before its
+            // repair.
             let mut streamed = form();
             streamed["stream"] = json!(true);
             let events = desk.api.post_for_events(COMPLETIONS, &body(&agent, &messages, &streamed)).await;
-            assert_eq!(words(&events.all().await), RECORD, "{case}");
+            assert_eq!(streamed_text(&events.all().await), RECORD, "{case}");
             let schema = form()["response_format"]["json_schema"].clone();
             let text_of =
                 json!({"format": {"type": "json_schema", "name": "weather", "schema": schema["schema"]}});
@@ -74,7 +76,7 @@ async fn the_last_answer_has_the_form_in_every_dialect_and_way() {
 #[tokio::test]
 async fn stream_of_a_chat_has_the_checked_response_alone() {
     let desk = Desk::new(clerk).await;
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         let messages = [user("weather, carelessly?")];
         let asked = json!({"agentId": agent, "messages": messages, "options": form(), "stream": true});
@@ -90,62 +92,63 @@ async fn stream_of_a_chat_has_the_checked_response_alone() {
 }
 
 #[tokio::test]
-async fn an_answer_that_stays_wrong_is_refused_and_one_that_is_cut_says_so() {
+async fn response_that_stays_invalid_is_refused_and_one_that_is_cut_has_finish_reason_length() {
     let desk = Desk::new(clerk).await;
-    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
-    let asked_before = desk.model.seen().len();
+    let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
+    let requests_before = desk.model.seen().len();
     let reply = complete(&desk.api, &agent, &json!([user("never")]), &form()).await;
     let (message, finish) = (&choice(&reply)["message"], &choice(&reply)["finish_reason"]);
     assert_eq!((&message["content"], finish), (&Value::Null, &json!("stop")));
     let refusal = message["refusal"].as_str().expect("a refusal");
-    assert!(refusal.contains("degrees"), "it says what is wrong: {refusal}");
-    assert_eq!(desk.model.seen().len() - asked_before, 3, "a call, an answer, and one repair");
+    assert!(refusal.contains("degrees"), "the refusal names the violation: {refusal}");
+    assert_eq!(desk.model.seen().len() - requests_before, 3, "a call, a response and one repair");
     let mut streamed = form();
     streamed["stream"] = json!(true);
     let events =
         desk.api.post_for_events(COMPLETIONS, &body(&agent, &json!([user("never")]), &streamed)).await;
     let events = events.all().await;
-    assert_eq!(words(&events), "");
+    assert_eq!(streamed_text(&events), "");
     let deltas = events.iter().filter_map(|event| event.data["choices"][0]["delta"]["refusal"].as_str());
     assert_eq!(deltas.collect::<String>(), refusal);
     let reply = complete(&desk.api, &agent, &json!([user("cut")]), &form()).await;
     let choice = choice(&reply);
-    assert_eq!(choice["finish_reason"], "length", "whoever asked raises the limit, and not the model");
+    assert_eq!(choice["finish_reason"], "length", "the caller must raise the limit; a repair would not help");
     assert_eq!(choice["message"]["content"], r#"{"city": "Ro"#);
     desk.check();
 }
 
 #[tokio::test]
-async fn an_agent_may_have_a_form_of_its_own() {
+async fn agent_and_conversation_can_set_a_response_format() {
     let desk = Desk::new(clerk).await;
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({"options": form()})).await;
         let reply = desk.ask(&agent, "weather, carelessly?").await;
         assert_eq!(reply.data()["message"]["content"], RECORD, "{dialect:?}: {}", reply.body);
         // A request that wants plain text gets it.
         let plain = json!({"response_format": {"type": "text"}});
         let reply = complete(&desk.api, &agent, &json!([user("weather?")]), &plain).await;
-        let text = choice(&reply)["message"]["content"].as_str().expect("words");
+        let text = choice(&reply)["message"]["content"].as_str().expect("a text");
         assert!(text.contains("Here it is"), "{dialect:?}: {text}");
     }
-    // So may a conversation.
-    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+    // A conversation may set a format, too.
+    let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
     let body = json!({"agentId": agent, "messages": [user("weather?")], "options": form()});
     let reply = desk.api.post("/api/chat", &body).await;
     assert_eq!(reply.data()["message"]["content"], RECORD, "{}", reply.body);
     let body = json!({"agentId": agent, "messages": [user("weather?")], "options": {"seed": "x"}});
     let reply = desk.api.post("/api/chat", &body).await;
     assert!(reply.status == 400 && reply.body.to_string().contains("options.seed"), "{}", reply.body);
-    let reply = desk.ask(&desk.agent(Dialect::Openai, &[], json!({"options": form()})).await, "never").await;
+    let reply =
+        desk.ask(&desk.agent(FakeDialect::Openai, &[], json!({"options": form()})).await, "never").await;
     let warnings = reply.data()["warnings"].to_string();
     assert!(warnings.contains("degrees"), "{}", reply.body);
     desk.check();
 }
 
 #[tokio::test]
-async fn a_form_that_is_none_is_refused_by_name() {
+async fn invalid_response_format_is_refused_by_name() {
     let desk = Desk::new(clerk).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let with_schema =
         |schema: Value| json!({"type": "json_schema", "json_schema": {"name": "x", "schema": schema}});
     for (format, param) in [
@@ -168,8 +171,8 @@ async fn a_form_that_is_none_is_refused_by_name() {
 
 const SCORES: &str = r#"{"scores": {"ada": 3, "bob": 4}}"#;
 
-/// Gives scores by name. A provider that enforces a schema allows no more than the schema does.
-async fn scorer(asked: AskedModel) -> ModelReply {
+/// Returns scores by name. A provider that enforces a schema returns only fields that the schema allows.
+async fn scorer(asked: RecordedModelRequest) -> ModelReply {
     let enforced = asked.format.as_ref().filter(|format| format.is_object());
     let scores = enforced.map(|schema| &schema["properties"]["scores"]);
     let takes_names = scores.is_none_or(|scores| scores["additionalProperties"]["type"] == "integer");
@@ -182,7 +185,7 @@ async fn values_of_a_map_arrive_from_every_dialect() {
     let scores = json!({"type": "object", "additionalProperties": {"type": "integer"}});
     let schema = json!({"type": "object", "properties": {"scores": scores}, "required": ["scores"]});
     let format = json!({"type": "json_schema", "json_schema": {"name": "scores", "schema": schema}});
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &[], json!({})).await;
         let more = json!({"response_format": format});
         let reply = complete(&desk.api, &agent, &json!([user("Scores?")]), &more).await;
@@ -200,7 +203,7 @@ async fn response_format_that_a_provider_refused_is_not_sent_again_in_the_turn()
         async move { if fails { ModelReply::status(500, Some(0)) } else { clerk(asked).await } }
     })
     .await;
-    let agent = desk.agent(Dialect::Anthropic, &["weather"], json!({"model": "claude-3-haiku"})).await;
+    let agent = desk.agent(FakeDialect::Anthropic, &["weather"], json!({"model": "claude-3-haiku"})).await;
     let messages = json!([user("weather, carelessly?")]);
     let reply = complete(&desk.api, &agent, &messages, &form()).await;
     assert_eq!(choice(&reply)["message"]["content"], RECORD, "{}", reply.body);

@@ -1,13 +1,13 @@
-//! Parts of messages and tools that OpenAI's form has, and refusals as OpenAI says them.
+//! Messages and tools with OpenAI's optional fields, and failures in OpenAI's format.
 
-use haft_testkit::{AskedModel, Dialect, ModelReply, Reply, Role};
+use haft_testkit::{FakeDialect, MessageRole, ModelReply, RecordedModelRequest, TestResponse};
 use serde_json::{Value, json};
 
 use crate::chat::{Desk, user};
 use crate::v1::{RESPONSES, choice, complete, function};
 
 #[tokio::test]
-async fn late_instructions_stay_where_they_were_said() {
+async fn later_instructions_stay_in_position() {
     let desk = Desk::new(async |_| ModelReply::says("Yes.")).await;
     let messages = json!([
         {"role": "system", "content": "Be brief."},
@@ -16,27 +16,32 @@ async fn late_instructions_stay_where_they_were_said() {
         {"role": "developer", "content": "From now on in French."},
         user("well?"),
     ]);
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &[], json!({})).await;
         choice(&complete(&desk.api, &agent, &messages, &json!({})).await);
         let seen = desk.model.seen().pop().expect("a question");
         let system = seen.system.as_deref().unwrap_or_default();
         assert!(system.ends_with("Be brief.") && !system.contains("French"), "{dialect:?}: {system}");
-        let order: Vec<(Role, &str)> =
+        let order: Vec<(MessageRole, &str)> =
             seen.messages.iter().map(|message| (message.role, message.text.as_str())).collect();
-        let (french, well) = ("From now on in French.", (Role::User, "well?"));
+        let (french, well) = ("From now on in French.", (MessageRole::User, "well?"));
         match dialect {
-            Dialect::Openai | Dialect::Ollama => assert_eq!(order[2..], [(Role::System, french), well]),
-            // Here it is said as the user, before what the user says.
-            Dialect::Anthropic | Dialect::Gemini => {
+            FakeDialect::Openai | FakeDialect::Ollama => {
+                assert_eq!(order[2..], [(MessageRole::System, french), well])
+            }
+            // It is sent as a user message, before the next text of the user.
+            FakeDialect::Anthropic | FakeDialect::Gemini => {
                 let (role, text) = order[2];
-                assert!(role == Role::User && text.contains(french) && text.ends_with("well?"), "{text}");
+                assert!(
+                    role == MessageRole::User && text.contains(french) && text.ends_with("well?"),
+                    "{text}"
+                );
             }
         }
         let items = json!({"model": agent, "input": messages, "store": false});
         assert_eq!(desk.api.post(RESPONSES, &items).await.status, 200);
         let again = desk.model.seen().pop().expect("a question");
-        assert_eq!(again.messages, seen.messages, "{dialect:?}: responses alike");
+        assert_eq!(again.messages, seen.messages, "{dialect:?}: the Responses API sends the same messages");
     }
     desk.check();
 }
@@ -45,20 +50,20 @@ async fn late_instructions_stay_where_they_were_said() {
 async fn details_names_and_strictness_reach_a_provider_that_knows_them() {
     let desk = Desk::new(async |_| ModelReply::says("Yes.")).await;
     let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo=", "detail": "low"}});
-    let messages =
-        json!([{"role": "user", "name": "ada", "content": [{"type": "text", "text": "What is it?"}, image]}]);
+    let content = json!([{"type": "text", "text": "Describe it."}, image]);
+    let messages = json!([{"role": "user", "name": "ada", "content": content}]);
     let mut look = function("look");
     look["function"]["strict"] = json!(true);
     look["function"]["parameters"] = json!({
         "type": "object", "properties": {"of": {"type": "string"}}, "required": ["of"], "additionalProperties": false,
     });
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &[], json!({})).await;
         choice(&complete(&desk.api, &agent, &messages, &json!({"tools": [look]})).await);
         let body = desk.model.seen().pop().expect("a question").body;
-        if dialect == Dialect::Openai {
-            let said = &body["messages"][1];
-            assert_eq!((&said["name"], &said["content"][1]), (&json!("ada"), &image));
+        if dialect == FakeDialect::Openai {
+            let sent = &body["messages"][1];
+            assert_eq!((&sent["name"], &sent["content"][1]), (&json!("ada"), &image));
             assert_eq!(body["tools"][0]["function"]["strict"], json!(true));
         }
     }
@@ -70,15 +75,15 @@ async fn details_of_images_in_responses_reach_a_provider_that_knows_them() {
     let desk = Desk::new(async |_| ModelReply::says("Yes.")).await;
     let url = "data:image/png;base64,iVBORw0KGgo=";
     let input = json!([{"role": "user", "content": [
-        {"type": "input_text", "text": "What is it?"},
+        {"type": "input_text", "text": "Describe it."},
         {"type": "input_image", "image_url": url, "detail": "low"},
     ]}]);
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &[], json!({})).await;
         let reply = desk.api.post(RESPONSES, &json!({"model": agent, "input": input})).await;
         assert_eq!(reply.status, 200, "{}", reply.body);
         let body = desk.model.seen().pop().expect("a question").body;
-        if dialect == Dialect::Openai {
+        if dialect == FakeDialect::Openai {
             let image = json!({"type": "image_url", "image_url": {"url": url, "detail": "low"}});
             assert_eq!(body["messages"][1]["content"][1], image);
         }
@@ -97,11 +102,11 @@ async fn names_of_system_and_assistant_messages_reach_a_provider_that_knows_them
         named("system", "boss", "From now on in French."),
         user("well?"),
     ]);
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &[], json!({})).await;
         choice(&complete(&desk.api, &agent, &messages, &json!({})).await);
         let body = desk.model.seen().pop().expect("a question").body;
-        if dialect == Dialect::Openai {
+        if dialect == FakeDialect::Openai {
             let mut sent = messages.as_array().expect("a list").clone();
             sent.insert(0, json!({"role": "system", "content": "You are a clerk."}));
             assert_eq!(body["messages"], json!(sent));
@@ -113,7 +118,7 @@ async fn names_of_system_and_assistant_messages_reach_a_provider_that_knows_them
 #[tokio::test]
 async fn system_messages_of_responses_stay_in_the_conversation_and_instructions_do_not() {
     let desk = Desk::new(async |_| ModelReply::says("Yes.")).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let developer = |text: &str| json!({"role": "developer", "content": text});
     let respond = async |input: Value, more: Value| {
         let reply = desk.api.post(RESPONSES, &body(&agent, input, &more)).await;
@@ -131,17 +136,17 @@ async fn system_messages_of_responses_stay_in_the_conversation_and_instructions_
     let systems: Vec<&str> = seen.iter().filter_map(|asked| asked.system.as_deref()).collect();
     let (first, later) = ("You are a clerk.\n\nBe polite.\n\nBe brief.", "You are a clerk.\n\nBe brief.");
     assert_eq!(systems, [first, later, later, first]);
-    let said: Vec<(Role, &str)> =
+    let conversation: Vec<(MessageRole, &str)> =
         seen[2].messages.iter().map(|message| (message.role, message.text.as_str())).collect();
     let expected = [
-        (Role::User, "hi"),
-        (Role::Assistant, "Yes."),
-        (Role::System, "From now on in French."),
-        (Role::User, "well?"),
-        (Role::Assistant, "Yes."),
-        (Role::User, "and now?"),
+        (MessageRole::User, "hi"),
+        (MessageRole::Assistant, "Yes."),
+        (MessageRole::System, "From now on in French."),
+        (MessageRole::User, "well?"),
+        (MessageRole::Assistant, "Yes."),
+        (MessageRole::User, "and now?"),
     ];
-    assert_eq!(said, expected);
+    assert_eq!(conversation, expected);
     desk.check();
 }
 
@@ -153,21 +158,21 @@ fn body(agent: &str, input: Value, more: &Value) -> Value {
     body
 }
 
-/// Calls two tools of the client's.
-async fn twice(asked: AskedModel) -> ModelReply {
+/// Calls two tools of the client.
+async fn twice(asked: RecordedModelRequest) -> ModelReply {
     match asked.results().is_empty() {
         true => ModelReply::calls([("look", json!({"of": "a"})), ("look", json!({"of": "b"}))]),
         false => ModelReply::says("Seen."),
     }
 }
 
-/// A result of a call, as completions have it.
+/// The result of a call, in the format of completions.
 fn result(id: &str) -> Value {
     json!({"role": "tool", "tool_call_id": id, "content": "seen"})
 }
 
 #[track_caller]
-fn refused(reply: &Reply, param: &str, id: &str) {
+fn refused(reply: &TestResponse, param: &str, id: &str) {
     assert_eq!((reply.status, &reply.body["error"]["param"]), (400, &json!(param)), "{}", reply.body);
     let message = reply.body["error"]["message"].as_str().expect("a text");
     let reason = "Each tool call must be followed by its result. Missing: ";
@@ -175,7 +180,7 @@ fn refused(reply: &Reply, param: &str, id: &str) {
 }
 
 #[tokio::test]
-async fn a_result_apart_from_its_call_reaches_the_model_behind_the_call() {
+async fn result_apart_from_its_call_is_sent_right_after_the_call() {
     let desk = Desk::new(async |_| ModelReply::says("Yes.")).await;
     let input = json!([
         user("look!"),
@@ -184,7 +189,7 @@ async fn a_result_apart_from_its_call_reaches_the_model_behind_the_call() {
         {"type": "function_call_output", "call_id": "c1", "output": "seen"},
         user("so?"),
     ]);
-    for dialect in [Dialect::Openai, Dialect::Anthropic] {
+    for dialect in [FakeDialect::Openai, FakeDialect::Anthropic] {
         let agent = desk.agent(dialect, &[], json!({})).await;
         let reply = desk.api.post(RESPONSES, &json!({"model": agent, "input": input})).await;
         assert_eq!(reply.status, 200, "{}", reply.body);
@@ -199,9 +204,9 @@ async fn a_result_apart_from_its_call_reaches_the_model_behind_the_call() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_waits_for_results_takes_nothing_before_them() {
+async fn conversation_that_waits_for_results_accepts_nothing_before_them() {
     let desk = Desk::new(twice).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let within = |id: &str| json!({"metadata": {"conversation_id": id}, "tools": [function("look")]});
     let first = complete(&desk.api, &agent, &json!([user("look!")]), &within("new")).await;
     let more = within(first.header("haft-conversation").expect("an id"));
@@ -221,9 +226,9 @@ async fn a_conversation_that_waits_for_results_takes_nothing_before_them() {
 }
 
 #[tokio::test]
-async fn a_call_without_its_result_is_refused_by_its_id() {
+async fn call_without_its_result_is_refused_with_its_id() {
     let desk = Desk::new(twice).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let tools = json!({"tools": [function("look")]});
     let reply = complete(&desk.api, &agent, &json!([user("look!")]), &tools).await;
     let message = choice(&reply)["message"].clone();
@@ -237,7 +242,7 @@ async fn a_call_without_its_result_is_refused_by_its_id() {
     refused(&complete(&desk.api, &agent, &half, &tools).await, "messages", ids[1]);
     let whole = json!([user("look!"), message, result(ids[1]), result(ids[0])]);
     assert_eq!(choice(&complete(&desk.api, &agent, &whole, &tools).await)["message"]["content"], "Seen.");
-    // Of responses the server knows the calls itself.
+    // For a stored response, the server knows the calls itself.
     let look = json!({
         "type": "function", "name": "look", "parameters": {"type": "object", "properties": {"of": {"type": "string"}}},
     });
@@ -260,7 +265,7 @@ async fn a_call_without_its_result_is_refused_by_its_id() {
 }
 
 #[tokio::test]
-async fn a_model_is_found_by_its_name_with_a_slash_as_it_stands() {
+async fn model_name_with_a_slash_is_found() {
     let desk = Desk::new(async |_| ModelReply::says("Yes.")).await;
     for path in ["/v1/models/openai/gpt", "/v1/models/openai%2Fgpt", "/v1/models/openai/org/model:free"] {
         let reply = desk.api.get(path).await;
@@ -276,13 +281,13 @@ async fn a_model_is_found_by_its_name_with_a_slash_as_it_stands() {
 }
 
 #[tokio::test]
-async fn a_failure_that_lasts_is_not_tried_again() {
+async fn only_permanent_failures_forbid_a_retry() {
     let desk = Desk::new(async |asked| match asked.user_text() {
         "key" => ModelReply::status(401, None),
         _ => ModelReply::status(429, Some(0)),
     })
     .await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     for more in [json!({}), json!({"stream": true}), json!({"tools": [function("look")]})] {
         let reply = complete(&desk.api, &agent, &json!([user("key")]), &more).await;
         assert_eq!((reply.status, reply.header("x-should-retry")), (502, Some("false")), "{more}");

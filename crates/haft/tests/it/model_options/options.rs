@@ -1,6 +1,6 @@
 //! Options of a request and of an agent: passed on, refused by name, or dropped with a warning.
 
-use haft_testkit::{Dialect, ModelReply, Upstream, reply};
+use haft_testkit::{FakeDialect, ModelReply, Upstream, http_response};
 use serde_json::{Value, json};
 
 use crate::chat::{Desk, user};
@@ -17,7 +17,7 @@ async fn options_of_a_request_reach_the_model() {
         "top_p": 0.5, "stop": ["END"], "seed": 7, "frequency_penalty": 0.5, "presence_penalty": -0.5, "n": 1,
         "logit_bias": {"50256": -100}, "reasoning_effort": "low", "verbosity": "high", "user": "ada",
     });
-    let openai = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let openai = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     choice(&complete(&desk.api, &openai, &json!([user("hi")]), &given).await);
     let sent = desk.model.seen().pop().expect("a question").body;
     for (name, value) in given.as_object().expect("an object").iter().filter(|(name, _)| *name != "n") {
@@ -32,8 +32,8 @@ async fn options_of_a_request_reach_the_model() {
     let names = ["reasoning_effort", "verbosity", "top_p", "logprobs", "top_logprobs"];
     let found = names.map(|name| sent[name].clone());
     assert_eq!(found, [json!("high"), json!("low"), json!(0.1), json!(true), json!(2)]);
-    // The same, as Gemini has it.
-    let gemini = desk.agent(Dialect::Gemini, &[], json!({})).await;
+    // Gemini has other names for these options.
+    let gemini = desk.agent(FakeDialect::Gemini, &[], json!({})).await;
     let more = json!({"top_p": 0.5, "stop": "END", "seed": 7, "reasoning_effort": "low"});
     choice(&complete(&desk.api, &gemini, &json!([user("hi")]), &more).await);
     let sent = desk.model.seen().pop().expect("a question").body["generationConfig"].clone();
@@ -46,9 +46,9 @@ async fn options_of_a_request_reach_the_model() {
 }
 
 #[tokio::test]
-async fn what_a_provider_does_not_support_is_refused_by_name_or_dropped_with_a_warning() {
+async fn unsupported_option_is_refused_by_name_or_dropped_with_a_warning() {
     let desk = desk().await;
-    for dialect in [Dialect::Anthropic, Dialect::Gemini, Dialect::Ollama] {
+    for dialect in [FakeDialect::Anthropic, FakeDialect::Gemini, FakeDialect::Ollama] {
         let agent = desk.agent(dialect, &[], json!({})).await;
         let before = desk.model.seen().len();
         for name in ["logit_bias", "own_invention"] {
@@ -58,7 +58,7 @@ async fn what_a_provider_does_not_support_is_refused_by_name_or_dropped_with_a_w
                 assert_eq!((reply.status, &reply.body["error"]["param"]), (400, &json!(name)), "{dialect:?}");
             }
         }
-        assert_eq!(desk.model.seen().len(), before, "nobody was asked");
+        assert_eq!(desk.model.seen().len(), before, "no request reached a model");
         let more = json!({"logit_bias": {"1": 2}, "own_invention": true, "drop_params": true, "top_p": 0.5});
         let reply = complete(&desk.api, &agent, &json!([user("hi")]), &more).await;
         assert_eq!(choice(&reply)["message"]["content"], "Yes.");
@@ -67,7 +67,7 @@ async fn what_a_provider_does_not_support_is_refused_by_name_or_dropped_with_a_w
             warnings.contains("logit_bias") && warnings.contains("own_invention"),
             "{dialect:?}: {warnings}"
         );
-        // An agent may say that it does not matter.
+        // An agent can drop unsupported options by default.
         let patient = desk.agent(dialect, &[], json!({"options": {"drop_params": true}})).await;
         let reply = complete(&desk.api, &patient, &json!([user("hi")]), &json!({"own_invention": 1})).await;
         assert!(reply.body["warnings"].to_string().contains("own_invention"), "{dialect:?}: {}", reply.body);
@@ -79,17 +79,17 @@ async fn what_a_provider_does_not_support_is_refused_by_name_or_dropped_with_a_w
             reply.body
         );
     }
-    // An OpenAI-compatible server knows best what it knows.
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    // An OpenAI-compatible server decides itself which options it supports.
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let reply = complete(&desk.api, &agent, &json!([user("hi")]), &json!({"own_invention": true})).await;
     assert_eq!(reply.status, 400, "{}", reply.body);
-    assert!(reply.body["error"]["message"].as_str().expect("words").contains("own_invention"));
+    assert!(reply.body["error"]["message"].as_str().expect("a text").contains("own_invention"));
     let more = json!({"own_invention": true, "drop_params": true});
     let reply = complete(&desk.api, &agent, &json!([user("hi")]), &more).await;
     assert_eq!(choice(&reply)["message"]["content"], "Yes.");
 }
 
-/// The options with one more that changes nothing of what is refused.
+/// Adds an option that does not change which options are refused.
 fn with(options: &Value, more: &str) -> Value {
     let mut options = options.clone();
     match more {
@@ -102,7 +102,7 @@ fn with(options: &Value, more: &str) -> Value {
 #[tokio::test]
 async fn a_temperature_that_the_model_refuses_is_dropped_with_a_warning() {
     let desk = desk().await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({"model": "o3-mini", "temperature": 0.2})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({"model": "o3-mini", "temperature": 0.2})).await;
     let reply = complete(&desk.api, &agent, &json!([user("hi")]), &json!({})).await;
     assert_eq!(choice(&reply)["message"]["content"], "Yes.");
     assert!(reply.body["warnings"].to_string().contains("temperature"), "{}", reply.body);
@@ -111,7 +111,7 @@ async fn a_temperature_that_the_model_refuses_is_dropped_with_a_warning() {
 }
 
 #[tokio::test]
-async fn what_was_refused_once_in_a_turn_is_not_asked_again() {
+async fn option_that_was_refused_is_not_sent_again_in_the_turn() {
     let desk = Desk::new(async |asked| match asked.results().len() {
         0 => ModelReply::calls([("weather", json!({"city": "Rome"}))]),
         _ => ModelReply::says("Warm."),
@@ -119,23 +119,23 @@ async fn what_was_refused_once_in_a_turn_is_not_asked_again() {
     .await;
     let config =
         json!({"model": "o3-mini", "temperature": 0.2, "options": {"verbosity": "low", "drop_params": true}});
-    let agent = desk.agent(Dialect::Openai, &["weather"], config).await;
+    let agent = desk.agent(FakeDialect::Openai, &["weather"], config).await;
     let reply = desk.ask(&agent, "weather?").await;
     assert_eq!(reply.data()["message"]["content"], "Warm.", "{}", reply.body);
     let warnings = reply.data()["warnings"].as_array().expect("warnings");
-    assert_eq!(warnings.len(), 2, "each is said once: {warnings:?}");
+    assert_eq!(warnings.len(), 2, "each warning is given once: {warnings:?}");
     assert_eq!(desk.model.refused().len(), 2, "in the first step alone: {:?}", desk.model.refused());
 }
 
 #[tokio::test]
-async fn an_agent_has_options_and_a_request_goes_before_them() {
+async fn options_of_a_request_override_those_of_its_agent() {
     let desk = desk().await;
     let config = json!({"options": {"top_p": 0.3, "stop": ["END"], "seed": 1, "drop_params": true}});
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &[], config.clone()).await;
         let reply = desk.ask(&agent, "hi").await;
         assert_eq!(reply.data()["message"]["content"], "Yes.", "{}", reply.body);
-        let has_seed = dialect != Dialect::Anthropic;
+        let has_seed = dialect != FakeDialect::Anthropic;
         assert_eq!(reply.data()["warnings"].to_string().contains("seed"), !has_seed, "{}", reply.body);
         choice(&complete(&desk.api, &agent, &json!([user("hi")]), &json!({"top_p": 0.9})).await);
         let sent = desk.model.seen().pop().expect("a question").body.to_string();
@@ -155,14 +155,14 @@ async fn an_agent_has_options_and_a_request_goes_before_them() {
 }
 
 #[tokio::test]
-async fn the_likelihood_of_tokens_is_told_whole_and_streamed() {
+async fn log_probabilities_are_returned_whole_and_streamed() {
     let desk = desk().await;
     let token = json!({"token": "Yes", "logprob": -0.25, "bytes": [89], "top_logprobs": []});
     let chunk = json!({"choices": [{
         "index": 0, "delta": {"content": "Yes"}, "logprobs": {"content": [token]}, "finish_reason": "stop",
     }]});
     let stream = format!("data: {chunk}\n\ndata: [DONE]\n\n");
-    let server = Upstream::start(move |_| reply(200, &[], stream.clone())).await;
+    let server = Upstream::start(move |_| http_response(200, &[], stream.clone())).await;
     let provider = json!({"name": "own", "kind": "openai", "baseUrl": server.url("/v1"), "models": ["m"]});
     assert_eq!(desk.api.post("/api/providers", &provider).await.status, 201);
     let more = json!({"logprobs": true, "top_logprobs": 0});
@@ -172,8 +172,9 @@ async fn the_likelihood_of_tokens_is_told_whole_and_streamed() {
     streamed["stream"] = json!(true);
     let events = desk.api.post_for_events(COMPLETIONS, &body("own/m", &json!([user("hi")]), &streamed)).await;
     let events = events.all().await;
-    let told = events.iter().filter_map(|event| event.data["choices"][0]["logprobs"]["content"].as_array());
-    assert_eq!(told.flatten().collect::<Vec<_>>(), [&token]);
+    let streamed_content =
+        events.iter().filter_map(|event| event.data["choices"][0]["logprobs"]["content"].as_array());
+    assert_eq!(streamed_content.flatten().collect::<Vec<_>>(), [&token]);
 }
 
 #[tokio::test]
@@ -185,7 +186,7 @@ async fn log_probabilities_are_left_out_if_the_content_is_not_what_the_model_wro
         "finish_reason": "stop",
     }]});
     let stream = format!("data: {chunk}\n\ndata: [DONE]\n\n");
-    let server = Upstream::start(move |_| reply(200, &[], stream.clone())).await;
+    let server = Upstream::start(move |_| http_response(200, &[], stream.clone())).await;
     let provider = json!({"name": "own", "kind": "openai", "baseUrl": server.url("/v1"), "models": ["m"]});
     assert_eq!(desk.api.post("/api/providers", &provider).await.status, 201);
     for (format, expected) in
@@ -198,16 +199,16 @@ async fn log_probabilities_are_left_out_if_the_content_is_not_what_the_model_wro
 }
 
 #[tokio::test]
-async fn thinking_of_a_request_goes_before_the_reasoning_effort_of_its_agent() {
+async fn thinking_of_a_request_overrides_the_reasoning_effort_of_its_agent() {
     let desk = desk().await;
     for (dialect, at, expected) in [
-        (Dialect::Anthropic, "/thinking", json!({"type": "adaptive"})),
+        (FakeDialect::Anthropic, "/thinking", json!({"type": "adaptive"})),
         (
-            Dialect::Gemini,
+            FakeDialect::Gemini,
             "/generationConfig/thinkingConfig",
             json!({"includeThoughts": true, "thinkingBudget": -1}),
         ),
-        (Dialect::Ollama, "/think", json!(true)),
+        (FakeDialect::Ollama, "/think", json!(true)),
     ] {
         let agent = desk.agent(dialect, &[], json!({"options": {"reasoning_effort": "none"}})).await;
         choice(&complete(&desk.api, &agent, &json!([user("hi")]), &json!({"thinking": true})).await);

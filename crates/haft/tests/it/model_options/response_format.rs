@@ -1,10 +1,10 @@
 //! Response formats: the repair request, the tools that are offered beside a format, and warnings.
 
-use haft_testkit::{AskedModel, Dialect, ModelReply, Role};
+use haft_testkit::{FakeDialect, MessageRole, ModelReply, RecordedModelRequest};
 use serde_json::{Value, json};
 
-use crate::chat::{Desk, said, user};
-use crate::v1::{COMPLETIONS, RESPONSES, body, choice, complete, words};
+use crate::chat::{Desk, final_text, user};
+use crate::v1::{COMPLETIONS, RESPONSES, body, choice, complete, streamed_text};
 
 const RECORD: &str = r#"{"city":"Rome"}"#;
 
@@ -19,12 +19,12 @@ fn format() -> Value {
     json!({"response_format": {"type": "json_schema", "json_schema": {"name": "place", "schema": schema}}})
 }
 
-fn is_repair(asked: &AskedModel) -> bool {
-    asked.user_text().contains("does not have the requested form")
+fn is_repair(asked: &RecordedModelRequest) -> bool {
+    asked.user_text().contains("does not have the requested format")
 }
 
 /// Calls a tool whenever it is offered one, except right after a result: `tool_choice: none` has no effect on it.
-async fn calling(asked: AskedModel) -> ModelReply {
+async fn calling(asked: RecordedModelRequest) -> ModelReply {
     match (asked.results().is_empty(), asked.tools.is_empty()) {
         (false, _) => ModelReply::says(UNFIT),
         (true, false) => ModelReply::calls([("weather", json!({"city": "Rome"}))]),
@@ -34,9 +34,9 @@ async fn calling(asked: AskedModel) -> ModelReply {
 }
 
 #[tokio::test]
-async fn model_that_ignores_tool_choice_none_repairs_its_answer() {
+async fn model_that_ignores_tool_choice_none_repairs_its_response() {
     let desk = Desk::new(calling).await;
-    for dialect in Dialect::ALL {
+    for dialect in FakeDialect::ALL {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         let reply = complete(&desk.api, &agent, &json!([user("Rome?")]), &format()).await;
         let message = &choice(&reply)["message"];
@@ -50,24 +50,24 @@ async fn model_that_ignores_tool_choice_none_repairs_its_answer() {
 }
 
 #[tokio::test]
-async fn empty_answer_is_left_out_of_the_repair_request() {
-    let desk = Desk::new(async |asked: AskedModel| match is_repair(&asked) {
+async fn empty_response_is_left_out_of_the_repair_request() {
+    let desk = Desk::new(async |asked: RecordedModelRequest| match is_repair(&asked) {
         true => ModelReply::says(RECORD),
         false => ModelReply::new(),
     })
     .await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let reply = complete(&desk.api, &agent, &json!([user("Rome?")]), &format()).await;
     assert_eq!(choice(&reply)["message"]["content"], RECORD);
     let repair = desk.model.seen().pop().expect("a repair request");
-    let has_answer = repair.messages.iter().any(|message| message.role == Role::Assistant);
-    assert!(!has_answer, "{:?}", repair.messages);
+    let has_response = repair.messages.iter().any(|message| message.role == MessageRole::Assistant);
+    assert!(!has_response, "{:?}", repair.messages);
     desk.check();
 }
 
 #[tokio::test]
 async fn turn_whose_repair_request_fails_ends_with_a_refusal() {
-    let desk = Desk::new(async |asked: AskedModel| {
+    let desk = Desk::new(async |asked: RecordedModelRequest| {
         let has_said = |word: &str| asked.messages.iter().any(|message| message.text.contains(word));
         match (is_repair(&asked), has_said("limit")) {
             (false, _) => ModelReply::says(UNFIT),
@@ -76,17 +76,21 @@ async fn turn_whose_repair_request_fails_ends_with_a_refusal() {
         }
     })
     .await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     for text in ["limit", "bad request"] {
         let reply = complete(&desk.api, &agent, &json!([user(text)]), &format()).await;
         let (message, finish) = (&choice(&reply)["message"], &choice(&reply)["finish_reason"]);
         assert_eq!((&message["content"], finish), (&Value::Null, &json!("stop")), "{text}");
         let refusal = message["refusal"].as_str().expect("a refusal");
-        assert!(refusal.contains("town") && refusal.contains("repair failed"), "{text}: {refusal}");
+        assert!(refusal.contains("town") && refusal.contains("corrected one failed"), "{text}: {refusal}");
         let body = json!({"agentId": agent, "messages": [user(text)], "options": format()});
         let reply = desk.api.post("/api/chat", &body).await;
-        assert_eq!((said(&reply), &reply.data()["finishReason"]), ("", &json!("stop")), "{text}");
-        assert!(reply.data()["warnings"].to_string().contains("repair failed"), "{text}: {}", reply.body);
+        assert_eq!((final_text(&reply), &reply.data()["finishReason"]), ("", &json!("stop")), "{text}");
+        assert!(
+            reply.data()["warnings"].to_string().contains("corrected one failed"),
+            "{text}: {}",
+            reply.body
+        );
     }
     desk.check();
 }
@@ -95,7 +99,7 @@ async fn turn_whose_repair_request_fails_ends_with_a_refusal() {
 const FILTERED: &str = r#"{"city":"Ro"#;
 
 /// Refuses, or is cut by a content filter.
-async fn refusing(asked: AskedModel) -> ModelReply {
+async fn refusing(asked: RecordedModelRequest) -> ModelReply {
     match asked.user_text() {
         "refuse" => ModelReply::says("I will not.").refusing(),
         _ => ModelReply::says(FILTERED).filtered(),
@@ -105,7 +109,7 @@ async fn refusing(asked: AskedModel) -> ModelReply {
 #[tokio::test]
 async fn refusal_and_content_filter_differ_in_completions_and_responses() {
     let desk = Desk::new(refusing).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     for (text, content, refusal, finish, reason) in [
         ("refuse", Value::Null, json!("I will not."), "stop", Value::Null),
         ("filter", json!(FILTERED), Value::Null, "content_filter", json!("content_filter")),
@@ -124,7 +128,7 @@ async fn refusal_and_content_filter_differ_in_completions_and_responses() {
         assert_eq!(ends.collect::<Vec<_>>(), [finish], "{text}");
         let refusals = choices().filter_map(|choice| choice["delta"]["refusal"].as_str());
         assert_eq!(refusals.collect::<String>(), refusal.as_str().unwrap_or_default(), "{text}");
-        assert_eq!(words(&events), content.as_str().unwrap_or_default(), "{text}");
+        assert_eq!(streamed_text(&events), content.as_str().unwrap_or_default(), "{text}");
         let schema = format()["response_format"]["json_schema"]["schema"].clone();
         let text_of = json!({"format": {"type": "json_schema", "name": "place", "schema": schema}});
         for is_stored in [true, false] {
@@ -141,14 +145,14 @@ async fn refusal_and_content_filter_differ_in_completions_and_responses() {
 }
 
 #[tokio::test]
-async fn chat_gives_a_refusal_as_warning_and_a_filtered_text_as_content() {
+async fn chat_returns_a_refusal_as_warning_and_a_filtered_text_as_content() {
     let desk = Desk::new(refusing).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({"options": format()})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({"options": format()})).await;
     for (text, content, warning) in
-        [("refuse", "", "I will not."), ("filter", FILTERED, "did not let it go on")]
+        [("refuse", "", "I will not."), ("filter", FILTERED, "content filter stopped it")]
     {
         let reply = desk.ask(&agent, text).await;
-        assert_eq!(said(&reply), content, "{text}");
+        assert_eq!(final_text(&reply), content, "{text}");
         let warnings = reply.data()["warnings"].as_array().expect("warnings");
         let has_warning =
             |warnings: &[Value]| matches!(warnings, [only] if only.to_string().contains(warning));
@@ -167,14 +171,15 @@ async fn chat_gives_a_refusal_as_warning_and_a_filtered_text_as_content() {
 
 #[tokio::test]
 async fn stop_response_is_not_offered_beside_a_response_format() {
-    let desk = Desk::new(async |asked: AskedModel| match asked.tool_names().contains(&"stop_response") {
-        true => ModelReply::calls([("stop_response", json!({"message": "Enough."}))]),
-        false => ModelReply::says(RECORD),
-    })
-    .await;
+    let desk =
+        Desk::new(async |asked: RecordedModelRequest| match asked.tool_names().contains(&"stop_response") {
+            true => ModelReply::calls([("stop_response", json!({"message": "Enough."}))]),
+            false => ModelReply::says(RECORD),
+        })
+        .await;
     let tools = ["stop_response", "weather"];
-    let plain = desk.agent(Dialect::Openai, &tools, json!({})).await;
-    let strict = desk.agent(Dialect::Openai, &tools, json!({"options": format()})).await;
+    let plain = desk.agent(FakeDialect::Openai, &tools, json!({})).await;
+    let strict = desk.agent(FakeDialect::Openai, &tools, json!({"options": format()})).await;
     let text = json!({"response_format": {"type": "text"}});
     for (agent, more, expected) in [
         (&plain, json!({}), "Enough."),
@@ -190,19 +195,22 @@ async fn stop_response_is_not_offered_beside_a_response_format() {
 }
 
 #[tokio::test]
-async fn warning_is_given_once_when_an_answer_is_repaired() {
-    let desk = Desk::new(async |asked: AskedModel| match (is_repair(&asked), asked.results().is_empty()) {
-        (true, _) => ModelReply::says(RECORD),
-        (false, true) => ModelReply::calls([("weather", json!({"city": "Rome"}))]),
-        (false, false) => ModelReply::says(UNFIT),
+async fn warning_is_given_once_when_a_response_is_repaired() {
+    let desk = Desk::new(async |asked: RecordedModelRequest| {
+        match (is_repair(&asked), asked.results().is_empty()) {
+            (true, _) => ModelReply::says(RECORD),
+            (false, true) => ModelReply::calls([("weather", json!({"city": "Rome"}))]),
+            (false, false) => ModelReply::says(UNFIT),
+        }
     })
     .await;
     // Anthropic does not take the name of this property, so the tool is left out.
     let schema = json!({"type": "object", "properties": {"the city": {"type": "string"}}});
     desk.tool("spaced", json!({"inputSchema": schema})).await;
-    let agent = desk.agent(Dialect::Anthropic, &["spaced", "weather"], json!({"options": format()})).await;
+    let agent =
+        desk.agent(FakeDialect::Anthropic, &["spaced", "weather"], json!({"options": format()})).await;
     let reply = desk.ask(&agent, "Rome?").await;
-    assert_eq!(said(&reply), RECORD);
+    assert_eq!(final_text(&reply), RECORD);
     assert_eq!(reply.data()["warnings"].as_array().map(Vec::len), Some(1), "{}", reply.body);
     desk.check();
 }

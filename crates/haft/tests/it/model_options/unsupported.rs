@@ -1,6 +1,6 @@
-//! Fields that Haft supports with no provider, and options that have a field of their own.
+//! Fields that Haft supports with no provider, and options that are separate fields of a request.
 
-use haft_testkit::{Dialect, ModelReply};
+use haft_testkit::{FakeDialect, ModelReply};
 use serde_json::{Value, json};
 
 use crate::chat::{Desk, user};
@@ -18,15 +18,15 @@ fn with(mut body: Value, name: &str, value: &Value) -> Value {
 
 #[track_caller]
 fn check_warning(warnings: &Value, name: &str) {
-    let expected = format!("The model was asked without {name}, which Haft does not support");
+    let expected = format!("The request was sent without {name}, which Haft does not support");
     assert_eq!(warnings, &json!([expected]));
 }
 
 #[tokio::test]
 async fn unsupported_fields_of_a_completion_are_refused_by_name_or_dropped_with_a_warning() {
     let desk = desk().await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
-    let lenient = desk.agent(Dialect::Openai, &[], json!({"options": {"drop_params": true}})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
+    let lenient = desk.agent(FakeDialect::Openai, &[], json!({"options": {"drop_params": true}})).await;
     let messages = json!([user("hi")]);
     for (name, value) in [
         ("n", json!(2)),
@@ -58,7 +58,7 @@ async fn unsupported_fields_of_a_completion_are_refused_by_name_or_dropped_with_
 #[tokio::test]
 async fn unsupported_fields_of_a_response_are_refused_by_name_or_dropped_with_a_warning() {
     let desk = desk().await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     for (field, value, path) in [
         ("background", json!(true), "background"),
         ("max_tool_calls", json!(3), "max_tool_calls"),
@@ -91,9 +91,9 @@ async fn unsupported_fields_of_a_response_are_refused_by_name_or_dropped_with_a_
 }
 
 #[tokio::test]
-async fn options_with_a_field_of_their_own_are_refused_with_that_field() {
+async fn options_with_a_separate_field_are_refused_with_that_field() {
     let desk = desk().await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     for (name, value, field) in [
         ("model", json!("other"), "model"),
         ("messages", json!([user("other")]), "messages"),
@@ -126,7 +126,7 @@ async fn options_with_a_field_of_their_own_are_refused_with_that_field() {
 #[tokio::test]
 async fn unsupported_options_of_a_response_are_refused_by_their_path_in_its_body() {
     let desk = desk().await;
-    let agent = desk.agent(Dialect::Anthropic, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Anthropic, &[], json!({})).await;
     for (field, value, path) in [
         ("text", json!({"verbosity": "low"}), "text.verbosity"),
         ("reasoning", json!({"effort": "default"}), "reasoning.effort"),
@@ -144,7 +144,7 @@ async fn unsupported_options_of_a_response_are_refused_by_their_path_in_its_body
 #[tokio::test]
 async fn unsupported_options_of_chats_and_agents_are_refused_or_dropped_with_a_warning() {
     let desk = desk().await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     for (name, value) in
         [("n", json!(2)), ("functions", json!([{"name": "a"}])), ("audio", json!({"voice": "ash"}))]
     {
@@ -164,11 +164,11 @@ async fn unsupported_options_of_chats_and_agents_are_refused_or_dropped_with_a_w
         let dropping = with(options, "drop_params", &json!(true));
         let reply = desk.api.post("/api/chat", &chat(&dropping)).await;
         check_warning(&reply.data()["warnings"], name);
-        let lenient = desk.agent(Dialect::Anthropic, &[], json!({"options": dropping})).await;
+        let lenient = desk.agent(FakeDialect::Anthropic, &[], json!({"options": dropping})).await;
         check_warning(&desk.ask(&lenient, "hi").await.data()["warnings"], name);
     }
     // An option without effect is not stored, and not sent.
-    let one = desk.agent(Dialect::Anthropic, &[], json!({"options": {"n": 1, "seed": null}})).await;
+    let one = desk.agent(FakeDialect::Anthropic, &[], json!({"options": {"n": 1, "seed": null}})).await;
     let reply = desk.ask(&one, "hi").await;
     assert_eq!((reply.status, &reply.data()["warnings"]), (200, &Value::Null), "{}", reply.body);
     let shown = desk.api.get(&format!("/api/agents/{one}")).await;

@@ -1,20 +1,20 @@
-//! No trace by other ways either: names within bodies, headers, lists, exports, secrets, and after one has left.
+//! No trace of a space in bodies, headers, lists, exports and secrets, nor after a member has left.
 
 use axum::http::Method;
 use haft_testkit::{Upstream, json_reply};
 use serde_json::{Value, json};
 
-use super::world::{MARK, Things, World, id, put};
-use super::{ask, no_trace, said, same};
+use super::world::{MARK, Resources, World, id, put};
+use super::{ask, assert_indistinguishable, assert_no_trace, comparable_text};
 use crate::agents::make;
 use crate::cli_over_http::mock;
 
 #[tokio::test]
-async fn a_foreign_thing_that_a_body_names_is_not_there() {
+async fn foreign_resource_in_a_body_is_not_found() {
     let world = World::start().await;
     let own = id(&make(&world.stranger, "/api/agents", &json!({"name": "own"})).await);
     let foreign = &world.by_id;
-    let nothing = Things::missing_by_id();
+    let nothing = Resources::missing_by_id();
     let (tool, agent, space) = ("{tool}", "{agent}", "{space}");
     for (method, path, body, status) in [
         (Method::POST, "/api/agents", json!({"name": "a", "toolIds": [tool]}), 400),
@@ -42,27 +42,30 @@ async fn a_foreign_thing_that_a_body_names_is_not_there() {
             404,
         ),
     ] {
-        let ask = async |things: &Things| {
+        let ask = async |resources: &Resources| {
             let filled = |text: &str| {
-                let places = [(tool, &things.tool), (agent, &things.agent), (space, &things.space)];
-                places.into_iter().fold(text.to_owned(), |text, (place, value)| text.replace(place, value))
+                let placeholders =
+                    [(tool, &resources.tool), (agent, &resources.agent), (space, &resources.space)];
+                placeholders
+                    .into_iter()
+                    .fold(text.to_owned(), |text, (placeholder, value)| text.replace(placeholder, value))
             };
             let body: Value = serde_json::from_str(&filled(&body.to_string())).expect("JSON");
             ask(&world.stranger, &method, &filled(path), Some(&body)).await
         };
         let (reply, missing) = (ask(foreign).await, ask(&nothing).await);
         assert_eq!(reply.status, status, "{method} {path} {body}: {}", reply.body);
-        same(path, (&reply, &foreign.all()), (&missing, &nothing.all()));
+        assert_indistinguishable(path, (&reply, &foreign.all()), (&missing, &nothing.all()));
     }
     let agent = world.stranger.get(&format!("/api/agents/{own}")).await;
     assert_eq!(agent.data()["bindings"], json!([]), "{}", agent.body);
 }
 
 #[tokio::test]
-async fn a_session_enters_no_foreign_space() {
+async fn session_cannot_enter_a_foreign_space() {
     let world = World::start().await;
     let foreign = world.stranger_session.with("haft-space", &world.by_id.space);
-    let nowhere = world.stranger_session.with("haft-space", &Things::missing_by_id().space);
+    let nowhere = world.stranger_session.with("haft-space", &Resources::missing_by_id().space);
     let no_id = world.stranger_session.with("haft-space", "zeppelin_space");
     let body = mock("made", "Made.");
     for (method, path) in [
@@ -77,18 +80,18 @@ async fn a_session_enters_no_foreign_space() {
         assert_eq!((reply.status, reply.kind()), (403, "Permission"), "{method} {path}: {}", reply.body);
         for other in [&nowhere, &no_id] {
             let missing = ask(other, &method, path, Some(&body)).await;
-            assert_eq!(said(&reply, &[]), said(&missing, &[]), "{method} {path}");
+            assert_eq!(comparable_text(&reply, &[]), comparable_text(&missing, &[]), "{method} {path}");
         }
     }
     assert_eq!(world.stranger_session.get("/api/me").await.status, 200, "the session itself is good");
-    // A token has its own space, whatever the header says.
+    // A token acts in its own space, whatever the header says.
     let with_header = world.stranger.with("haft-space", &world.by_id.space);
-    no_trace("GET /api/me", &with_header.get("/api/me").await, &world);
+    assert_no_trace("GET /api/me", &with_header.get("/api/me").await, &world);
     assert_eq!(with_header.get("/api/tools/zeppelin_tool").await.status, 404);
 }
 
 #[tokio::test]
-async fn lists_and_exports_hold_nothing_of_others() {
+async fn lists_and_exports_contain_nothing_of_other_spaces() {
     let world = World::start().await;
     for path in [
         "/api/tools?q=zeppelin",
@@ -117,12 +120,12 @@ async fn lists_and_exports_hold_nothing_of_others() {
         for client in [&world.stranger, &world.stranger_session, &world.operator] {
             let reply = client.get(path).await;
             assert_eq!(reply.status, 200, "{path}: {}", reply.body);
-            no_trace(path, &reply, &world);
+            assert_no_trace(path, &reply, &world);
         }
         let own = world.admin.get(path).await;
         assert_eq!(own.status, 200, "{path}: {}", own.body);
         if path.contains("q=zeppelin") {
-            assert!(own.body.to_string().contains(MARK), "{path} finds it for those who may: {}", own.body);
+            assert!(own.body.to_string().contains(MARK), "{path} does not find it for members: {}", own.body);
         }
     }
     let near = world.stranger.get("/api/tools/zeppelin_tol").await;
@@ -130,9 +133,9 @@ async fn lists_and_exports_hold_nothing_of_others() {
 }
 
 #[tokio::test]
-async fn a_name_in_two_spaces_is_two_things() {
+async fn same_name_in_two_spaces_means_two_resources() {
     let world = World::start().await;
-    let before = world.standing().await;
+    let before = world.snapshot().await;
     let stranger = &world.stranger;
     make(stranger, "/api/tools", &mock("zeppelin_tool", "Another.")).await;
     make(stranger, "/api/agents", &json!({"name": "zeppelin_agent", "toolIds": ["zeppelin_tool"]})).await;
@@ -149,7 +152,11 @@ async fn a_name_in_two_spaces_is_two_things() {
     let foreign = stranger.post("/api/tools/first_tool/execute", &json!({})).await;
     let missing = stranger.post("/api/tools/second_tool/execute", &json!({})).await;
     assert!(foreign.status >= 400, "{}", foreign.body);
-    same("a secret", (&foreign, &["first_tool", "zeppelin_secret"]), (&missing, &["second_tool", "zebra"]));
+    assert_indistinguishable(
+        "a secret",
+        (&foreign, &["first_tool", "zeppelin_secret"]),
+        (&missing, &["second_tool", "zebra"]),
+    );
     assert!(upstream.seen().is_empty(), "nothing is sent without the secret");
     put(stranger, "/api/secrets/zeppelin_secret", &json!({"value": "another_value"})).await;
     let called = stranger.post("/api/tools/first_tool/execute", &json!({})).await;
@@ -161,11 +168,15 @@ async fn a_name_in_two_spaces_is_two_things() {
         assert_eq!(removed.status, 200, "{path}: {}", removed.body);
     }
     assert_eq!(stranger.delete("/api/secrets/zeppelin_secret").await.status, 200);
-    assert_eq!(world.standing().await, before, "what another has under the same name is its own");
+    assert_eq!(
+        world.snapshot().await,
+        before,
+        "resources of another space with the same names are unchanged"
+    );
 }
 
 #[tokio::test]
-async fn a_token_makes_none_that_may_more() {
+async fn token_cannot_create_a_token_with_more_permissions() {
     let world = World::start().await;
     let scopes = ["read", "call", "admin"];
     let me = world.admin.get("/api/me").await;
@@ -181,8 +192,8 @@ async fn a_token_makes_none_that_may_more() {
         }
         let made = actor.client.post("/api/tokens", &json!({"name": "same"})).await;
         if actor.rights.scope == "admin" {
-            assert_eq!(made.data()["scope"], "admin", "the same when nothing is said");
-            // A session may all that its user may.
+            assert_eq!(made.data()["scope"], "admin", "the scope of the creator is the default");
+            // A session has all permissions of its user, so a token of lesser scope cannot start one.
             let token = made.data()["token"].as_str().expect("a token");
             let entered = world.anyone.post("/api/login", &json!({"token": token})).await;
             assert_eq!(entered.status, 200, "{}: {}", actor.who, entered.body);
@@ -191,7 +202,7 @@ async fn a_token_makes_none_that_may_more() {
             let refused = world.anyone.post("/api/login", &json!({"token": token})).await;
             assert_eq!(refused.status, 403, "{}: {}", actor.who, refused.body);
         }
-        // A token that may less stays in its space.
+        // A token of lesser scope stays in its space.
         let may = actor.who == "admin" && actor.rights.scope == "admin";
         let reply = actor.client.get(&personal).await;
         assert_eq!(reply.status, if may { 200 } else { 404 }, "{}: {}", actor.who, reply.body);
@@ -199,7 +210,7 @@ async fn a_token_makes_none_that_may_more() {
 }
 
 #[tokio::test]
-async fn who_has_left_is_no_member() {
+async fn former_member_loses_all_access() {
     let world = World::start().await;
     let space = &world.by_id.space;
     let viewer = world.actors.iter().find(|actor| actor.who == "viewer" && actor.rights.scope == "admin");
@@ -213,7 +224,7 @@ async fn who_has_left_is_no_member() {
 
     let removed = world.admin.delete(&format!("/api/spaces/{space}/members/zeppelin_viewer")).await;
     assert_eq!(removed.status, 200, "{}", removed.body);
-    assert_eq!(viewer.client.get("/api/tools/zeppelin_tool").await.status, 401, "the token is worth nothing");
+    assert_eq!(viewer.client.get("/api/tools/zeppelin_tool").await.status, 401, "the token is revoked");
     assert_eq!(within.get("/api/tools/zeppelin_tool").await.status, 403);
     assert_eq!(session.get(&format!("/api/spaces/{space}")).await.status, 404);
     assert_eq!(session.get(&format!("/api/spaces/{space}/members")).await.status, 404);

@@ -1,14 +1,14 @@
-//! One row for every operation: what it needs, and a request that works for whoever may make it.
+//! Permissions of every operation, and requests that succeed with these permissions.
 
 use serde_json::{Value, json};
 
 use super::world::{BYSTANDER, PASSWORD};
 
-/// From the least to the most.
+/// Roles in ascending order of permissions.
 const ROLES: [&str; 4] = ["viewer", "caller", "editor", "admin"];
 const SCOPES: [&str; 3] = ["read", "call", "admin"];
 
-/// What somebody is in the space.
+/// The permissions of a caller in the space.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rights {
     pub(super) role: &'static str,
@@ -16,7 +16,7 @@ pub(super) struct Rights {
     pub(super) is_operator: bool,
 }
 
-/// What a request needs. All but the last are `x-needs` of the document.
+/// The permission that a request needs. All but the last are values of `x-needs` in the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
     Nothing,
@@ -26,7 +26,7 @@ pub(super) enum Needs {
     Edit,
     SpaceAdmin,
     Operator,
-    /// A token that may all that its user may, whatever that is.
+    /// A token of the scope `admin`, with any role.
     Whole,
 }
 
@@ -44,7 +44,7 @@ impl Needs {
         }
     }
 
-    /// The rights, said once more and independently of the server.
+    /// The permission rules, written down independently of the server.
     pub(super) fn allows(self, rights: Rights) -> bool {
         let (role, scope) = match self {
             Self::Nothing | Self::Identity | Self::Read => ("viewer", "read"),
@@ -54,31 +54,31 @@ impl Needs {
             Self::Whole => ("viewer", "admin"),
             Self::Operator => return rights.is_operator && rights.scope == "admin",
         };
-        let place = |list: &[&str], word: &str| list.iter().position(|known| *known == word);
-        place(&ROLES, rights.role) >= place(&ROLES, role)
-            && place(&SCOPES, rights.scope) >= place(&SCOPES, scope)
+        let rank = |list: &[&str], word: &str| list.iter().position(|item| *item == word);
+        rank(&ROLES, rights.role) >= rank(&ROLES, role) && rank(&SCOPES, rights.scope) >= rank(&SCOPES, scope)
     }
 }
 
 pub(super) struct Row {
-    /// Method and path, as the document has them.
+    /// Method and path, as in the document.
     pub(super) operation: &'static str,
     pub(super) needs: Needs,
     pub(super) cases: Vec<Case>,
 }
 
-/// One request. `NEW` in its body becomes a name that nothing has yet.
+/// One request. `NEW` in its body is replaced by an unused name.
 pub(super) struct Case {
-    /// What it really needs, where that is more than the route does.
+    /// The permission that this request needs, if it is more than the route needs.
     pub(super) needs: Option<Needs>,
     pub(super) query: &'static str,
     pub(super) body: Option<Value>,
-    /// The status for who may, and for who may not.
+    /// The status with the permission; `refused` is the status without it.
     pub(super) works: u16,
     pub(super) refused: u16,
-    /// It is about the caller's own: user, token, secret, membership.
+    /// The request is about a resource of the caller: user, token, secret, membership.
     pub(super) is_own: bool,
-    /// The same name elsewhere is another thing, so an outsider's request works and tells nothing.
+    /// The name means another resource in another space, so an outsider's request succeeds and reveals
+    /// nothing.
     pub(super) is_by_name: bool,
 }
 
@@ -100,12 +100,12 @@ impl Case {
         Self { needs: Some(needs), ..self }
     }
 
-    /// Who may not is told that there is no such thing.
+    /// Without the permission, the caller gets 404.
     fn hidden(self) -> Self {
         Self { refused: 404, ..self }
     }
 
-    fn own(self) -> Self {
+    fn of_caller(self) -> Self {
         Self { is_own: true, ..self }
     }
 
@@ -126,7 +126,7 @@ fn row<const N: usize>(operation: &'static str, needs: Needs, cases: [Case; N]) 
     Row { operation, needs, cases: cases.into() }
 }
 
-/// Every row.
+/// Returns all rows.
 pub(super) fn table() -> Vec<Row> {
     let of_all = [
         of_tools(),
@@ -150,9 +150,9 @@ fn of_tools() -> Vec<Row> {
     let of_server = Case::new(200).query("?of=server").needs(Operator);
     let asked = |query| Case::new(200).query(query);
     vec![
-        // First, since what outsiders try later is on record as their own.
+        // First, because later requests of outsiders are logged in their spaces, with the same names.
         row("GET /api/tool-calls", Read, [Case::new(200)]),
-        // First, since what outsiders do later is on record as their own.
+        // First, because later changes of outsiders are recorded in their spaces, with the same names.
         row("GET /api/changes", Read, [Case::new(200), of_server]),
         get("GET /api/audit/verify", Operator),
         row("POST /api/tools", Edit, [Case::new(201).body(tool())]),
@@ -163,14 +163,14 @@ fn of_tools() -> Vec<Row> {
         row("DELETE /api/tools/{id}", Edit, [Case::new(200).query("?force=true")]),
         row("POST /api/tools/{id}/circuit/reset", Edit, [Case::new(200)]),
         get("GET /api/circuits", Read),
-        // No call was made yet, so whoever may reset learns that there is none.
+        // No circuit exists yet, so a permitted request gets 404.
         row("POST /api/circuits/reset", Edit, [Case::new(404).body(json!({"key": "none"}))]),
         get("GET /api/tools/categories", Read),
         get("GET /api/tools/{id}/versions", Read),
         get("GET /api/tools/{id}/versions/{version}", Read),
         row("GET /api/tools/{id}/diff", Read, [Case::new(200).query("?from=1&to=1")]),
         row("POST /api/tools/{id}/rollback", Edit, [version()]),
-        // Nothing is held, so whoever may approve learns just that.
+        // No version is held, so a permitted request gets 409.
         row("POST /api/tools/{id}/approve", Edit, [Case { works: 409, ..version() }]),
         row("POST /api/tools/{id}/execute", Call, [Case::new(200).body(json!({"arguments": {}}))]),
         row("GET /api/tool-calls/{id}", Read, [Case::new(200)]),
@@ -241,11 +241,15 @@ fn of_providers_and_secrets() -> Vec<Row> {
         row("DELETE /api/providers/{id}", SpaceAdmin, [Case::new(200)]),
         row("POST /api/providers/{id}/test", SpaceAdmin, [Case::new(200)]),
         row("GET /api/secrets", Read, [Case::new(200), Case::new(200).query(mine)]),
-        row("PUT /api/secrets/{name}", Call, [value().needs(Edit).by_name(), value().query(mine).own()]),
+        row(
+            "PUT /api/secrets/{name}",
+            Call,
+            [value().needs(Edit).by_name(), value().query(mine).of_caller()],
+        ),
         row(
             "DELETE /api/secrets/{name}",
             Call,
-            [Case::new(200).needs(Edit), Case::new(200).query(mine).own()],
+            [Case::new(200).needs(Edit), Case::new(200).query(mine).of_caller()],
         ),
     ]
 }
@@ -259,12 +263,12 @@ fn of_tasks() -> Vec<Row> {
         get("GET /api/tasks/{id}", Read),
         row("POST /api/tasks/{id}/cancel", Call, [Case::new(200)]),
         row("POST /api/tasks/{id}/retry", Call, [Case::new(200)]),
-        // It is known how this one stands, so there is nothing to resolve.
+        // The outcome of this task is not unknown, so a permitted request gets 409.
         row("POST /api/tasks/{id}/resolve", Edit, [Case::new(409).body(resolve)]),
         get("GET /api/approvals", Read),
         get("GET /api/approvals/{id}", Read),
         row("POST /api/approvals/{id}/link", Edit, [Case::new(200)]),
-        // Who brings no signature learns nothing, whoever it is.
+        // A request without a signature gets 404 from every caller.
         row("POST /api/callbacks/{id}", Nothing, [Case::new(404).body(json!({}))]),
         row("POST /api/approvals/{id}", Edit, [Case::new(200).body(json!({"decision": "deny"}))]),
     ]
@@ -284,14 +288,14 @@ fn of_alerts() -> Vec<Row> {
 
 fn of_chat() -> Vec<Row> {
     use Needs::{Call, Read};
-    // Who may call has conversations of their own. Another's is not there, whatever one may.
-    let anothers = || Case::new(404);
-    let read = || [anothers(), Case::new(200).needs(Call).hidden().own()];
-    let write = || [anothers(), Case::new(200).own()];
+    // A conversation belongs to one user. For all others it does not exist, whatever their permissions.
+    let of_other_user = || Case::new(404);
+    let read = || [of_other_user(), Case::new(200).needs(Call).hidden().of_caller()];
+    let write = || [of_other_user(), Case::new(200).of_caller()];
     let title = || json!({"title": "Another"});
-    let said = json!({"provider": "NEW", "messages": [{"role": "user", "content": "hi"}]});
-    // There is no such provider: whoever may come learns just that.
-    let asked = || Case::new(422).body(said.clone());
+    let chat = json!({"provider": "NEW", "messages": [{"role": "user", "content": "hi"}]});
+    // The provider does not exist, so a permitted request gets 422.
+    let asked = || Case::new(422).body(chat.clone());
     vec![
         row("POST /api/chat", Call, [asked()]),
         row("POST /api/chat/with-tools", Call, [asked()]),
@@ -300,13 +304,13 @@ fn of_chat() -> Vec<Row> {
         row(
             "PATCH /api/conversations/{id}",
             Call,
-            [anothers().body(title()), Case::new(200).body(title()).own()],
+            [of_other_user().body(title()), Case::new(200).body(title()).of_caller()],
         ),
         row("DELETE /api/conversations/{id}", Call, write()),
-        // Its last turn has its answer.
-        row("POST /api/conversations/{id}/continue", Call, [anothers(), Case::new(409).own()]),
+        // The last turn is complete, so there is nothing to continue.
+        row("POST /api/conversations/{id}/continue", Call, [of_other_user(), Case::new(409).of_caller()]),
         row("POST /api/conversations/{id}/cancel", Call, write()),
-        row("GET /api/conversations/{id}/events", Read, [anothers()]),
+        row("GET /api/conversations/{id}/events", Read, [of_other_user()]),
         row("GET /api/conversations/{id}/export", Read, read()),
         row("GET /api/conversations/{id}/tool-context", Read, read()),
     ]
@@ -314,15 +318,19 @@ fn of_chat() -> Vec<Row> {
 
 fn of_artifacts() -> Vec<Row> {
     use Needs::{Call, Read};
-    // Who may call has files of their own. Another's is not there, whatever one may.
-    let anothers = || Case::new(404);
+    // A file belongs to one user. For all others it does not exist, whatever their permissions.
+    let of_other_user = || Case::new(404);
     vec![
-        // It takes a form, which is another test: whoever may come learns just that.
+        // The route takes a form, which another test covers. A permitted request gets 415.
         row("POST /api/artifacts", Call, [Case::new(415)]),
         get("GET /api/artifacts", Read),
-        row("GET /api/artifacts/{id}", Read, [anothers(), Case::new(200).needs(Call).hidden().own()]),
-        row("DELETE /api/artifacts/{id}", Call, [anothers(), Case::new(200).own()]),
-        row("POST /api/artifacts/{id}/link", Call, [anothers(), Case::new(200).own()]),
+        row(
+            "GET /api/artifacts/{id}",
+            Read,
+            [of_other_user(), Case::new(200).needs(Call).hidden().of_caller()],
+        ),
+        row("DELETE /api/artifacts/{id}", Call, [of_other_user(), Case::new(200).of_caller()]),
+        row("POST /api/artifacts/{id}/link", Call, [of_other_user(), Case::new(200).of_caller()]),
     ]
 }
 
@@ -346,10 +354,10 @@ fn of_people() -> Vec<Row> {
         row(
             "DELETE /api/spaces/{id}/members/{user}",
             Identity,
-            [Case::new(200).needs(SpaceAdmin), Case::new(200).needs(Whole).own()],
+            [Case::new(200).needs(SpaceAdmin), Case::new(200).needs(Whole).of_caller()],
         ),
         row("GET /api/spaces/{id}/invitations", Identity, [Case::new(200).needs(SpaceAdmin)]),
-        // The members have accepted, so there is nothing left to withdraw, accept or decline.
+        // The members have accepted, so there is no invitation to withdraw, accept or decline.
         row("DELETE /api/spaces/{id}/invitations/{user}", Identity, [Case::new(404).needs(SpaceAdmin)]),
         get("GET /api/invitations", Identity),
         row("POST /api/invitations/{id}/accept", Identity, [Case::new(404).needs(Whole)]),
@@ -359,14 +367,14 @@ fn of_people() -> Vec<Row> {
         row(
             "PATCH /api/users/{id}",
             Identity,
-            [unchanged().needs(Operator).hidden(), unchanged().needs(Whole).hidden().own()],
+            [unchanged().needs(Operator).hidden(), unchanged().needs(Whole).hidden().of_caller()],
         ),
         row("POST /api/tokens", Identity, [named(201).needs(Whole)]),
         get("GET /api/tokens", Identity),
         row(
             "DELETE /api/tokens/{id}",
             Identity,
-            [Case::new(200).needs(SpaceAdmin).hidden(), Case::new(200).needs(Whole).hidden().own()],
+            [Case::new(200).needs(SpaceAdmin).hidden(), Case::new(200).needs(Whole).hidden().of_caller()],
         ),
         row("POST /api/login", Nothing, [Case::new(200).body(login)]),
         row("POST /api/logout", Identity, [Case::new(200)]),
@@ -386,7 +394,7 @@ fn of_documentation() -> Vec<Row> {
     paths.into_iter().map(|path| get(path, Needs::Nothing)).collect()
 }
 
-/// Nobody has a model here, so whoever may ask for one learns just that.
+/// Rows of the OpenAI interface. The space has no model, so a permitted request gets 404.
 fn of_v1() -> Vec<Row> {
     use Needs::{Call, Read};
     let completion = json!({"model": "NEW", "messages": [{"role": "user", "content": "hi"}]});

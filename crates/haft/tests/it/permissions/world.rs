@@ -1,9 +1,9 @@
-//! A server with a space that everything is about, people of every role in it, and others who are not.
+//! A server with the space under test, members of every role, and outsiders.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use haft_testkit::{Client, HaftProcess, Reply, eventually};
+use haft_testkit::{Client, HaftProcess, TestResponse, eventually};
 use serde_json::{Value, json};
 
 use super::table::{Case, Needs, Rights};
@@ -17,11 +17,11 @@ pub(super) const MARK: &str = "zeppelin";
 pub(super) const BYSTANDER: &str = "zeppelin_bystander";
 pub(super) const PASSWORD: &str = "correct horse battery";
 
-/// An id and a name that nothing has.
-const NOBODY: &str = "0190b5a0-0000-7000-8000-000000000000";
-const NO_NAME: &str = "zebra";
+/// An id and a name that no resource has.
+const MISSING_ID: &str = "0190b5a0-0000-7000-8000-000000000000";
+const MISSING_NAME: &str = "zebra";
 
-/// Members of the space besides its admin. The steward runs the server, which gives no role here.
+/// Members of the space besides its admin. The steward is an operator, which gives no role in the space.
 const MEMBERS: [(&str, &str); 6] = [
     ("viewer", "viewer"),
     ("caller", "caller"),
@@ -31,19 +31,19 @@ const MEMBERS: [(&str, &str); 6] = [
     ("filer", "caller"),
 ];
 
-/// Members whose things the others may ask for; they ask for nothing themselves.
+/// Members whose resources are requested by the others. They send no requests themselves.
 const QUIET: [&str; 2] = ["bystander", "filer"];
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// A name that nothing has yet.
+/// Returns an unused name.
 pub(super) fn new_name() -> String {
     format!("new_{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// One of each sort, as paths name them.
+/// One resource of each sort, as paths name them.
 #[derive(Debug, Clone)]
-pub(super) struct Things {
+pub(super) struct Resources {
     pub(super) tool: String,
     pub(super) agent: String,
     pub(super) provider: String,
@@ -51,22 +51,22 @@ pub(super) struct Things {
     pub(super) token: String,
     pub(super) space: String,
     pub(super) user: String,
-    /// A call on record.
+    /// A logged call.
     pub(super) call: String,
     pub(super) alert: String,
     /// A file of the filer.
     pub(super) artifact: String,
-    /// A call that waits for a person.
+    /// A call that waits for an approval.
     pub(super) task: String,
     /// A conversation of the filer.
     pub(super) conversation: String,
 }
 
-impl Things {
-    /// Things that are not there.
+impl Resources {
+    /// Resources that do not exist.
     fn missing(named: &str) -> Self {
         let name = || named.to_owned();
-        let secret = NO_NAME.to_owned();
+        let secret = MISSING_NAME.to_owned();
         Self {
             tool: name(),
             agent: name(),
@@ -84,11 +84,11 @@ impl Things {
     }
 
     pub(super) fn missing_by_id() -> Self {
-        Self::missing(NOBODY)
+        Self::missing(MISSING_ID)
     }
 
     pub(super) fn missing_by_name() -> Self {
-        Self::missing(NO_NAME)
+        Self::missing(MISSING_NAME)
     }
 
     pub(super) fn all(&self) -> [&str; 12] {
@@ -108,7 +108,7 @@ impl Things {
         ]
     }
 
-    /// A path of the document with these in its `{…}`.
+    /// Returns a path of the document with its `{…}` filled in.
     pub(super) fn fill(&self, path: &str) -> String {
         let id: &str = match kind(path) {
             "tools" => &self.tool,
@@ -122,7 +122,7 @@ impl Things {
             "artifacts" => &self.artifact,
             "tasks" | "approvals" | "callbacks" => &self.task,
             "conversations" => &self.conversation,
-            _ => NOBODY,
+            _ => MISSING_ID,
         };
         let filled: [(&str, &str); 5] = [
             ("{id}", id),
@@ -131,19 +131,20 @@ impl Things {
             ("{name}", &self.secret),
             ("{version}", "1"),
         ];
-        let path =
-            filled.into_iter().fold(path.to_owned(), |path, (place, value)| path.replace(place, value));
-        assert!(!path.contains('{'), "{path}: what stands there?");
+        let path = filled
+            .into_iter()
+            .fold(path.to_owned(), |path, (placeholder, value)| path.replace(placeholder, value));
+        assert!(!path.contains('{'), "{path} has an unknown placeholder");
         path
     }
 }
 
-/// The noun of a path.
+/// Returns the segment of a path that names the sort of resource.
 fn kind(path: &str) -> &str {
     path.split('/').nth(2).unwrap_or_default()
 }
 
-/// A user, through the door.
+/// A user with a session.
 struct Person {
     id: String,
     session: Client,
@@ -159,35 +160,35 @@ impl Person {
     }
 }
 
-pub(super) async fn login(anyone: &Client, name: &str) -> Reply {
+pub(super) async fn login(anyone: &Client, name: &str) -> TestResponse {
     anyone.post("/api/login", &json!({"name": name, "password": PASSWORD})).await
 }
 
-/// Whoever came in by a login.
-pub(super) fn session(anyone: &Client, entered: &Reply) -> Client {
+/// Returns a client with the session that a login started.
+pub(super) fn session(anyone: &Client, entered: &TestResponse) -> Client {
     let cookie = entered.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
     anyone.with("cookie", cookie)
 }
 
-/// One token of one member.
+/// A token of a member.
 pub(super) struct Actor {
     pub(super) who: &'static str,
     pub(super) rights: Rights,
     pub(super) client: Client,
-    /// The user's session in the space, which may all that the user may.
+    /// The user's session in the space, with all permissions of the user.
     session: Client,
     /// The id of the user.
     user: String,
 }
 
 pub(super) struct World {
-    /// Ends when it is dropped.
+    /// Stops when it is dropped.
     _server: HaftProcess,
     pub(super) document: Value,
     pub(super) anyone: Client,
-    /// Who runs the server, and is no member of the space.
+    /// An operator who is no member of the space.
     pub(super) operator: Client,
-    /// Somebody else: a token, and a session.
+    /// A user outside the space: a token, and a session.
     pub(super) stranger: Client,
     pub(super) stranger_session: Client,
     /// An admin of the space.
@@ -197,8 +198,8 @@ pub(super) struct World {
     /// Sessions of the members besides the admin.
     sessions: Vec<(&'static str, Client)>,
     pub(super) actors: Vec<Actor>,
-    pub(super) by_id: Things,
-    pub(super) by_name: Things,
+    pub(super) by_id: Resources,
+    pub(super) by_name: Resources,
 }
 
 impl World {
@@ -231,8 +232,8 @@ impl World {
         let admin = token(&server, chief, "admin", &space).await.0;
         let (bystander, token) = token(&server, &people["bystander"].session, "admin", &space).await;
         let filer = self::token(&server, &people["filer"].session, "call", &space).await.0;
-        let by_id = furnish((&admin, &filer), space, token, people["bystander"].id.clone()).await;
-        let by_name = Things {
+        let by_id = create_resources((&admin, &filer), space, token, people["bystander"].id.clone()).await;
+        let by_name = Resources {
             tool: "zeppelin_tool".to_owned(),
             agent: "zeppelin_agent".to_owned(),
             provider: "zeppelin_provider".to_owned(),
@@ -259,33 +260,34 @@ impl World {
         }
     }
 
-    /// What a request may use up: made for it, or the caller's own where the case is about that.
-    pub(super) async fn fresh(&self, actor: &Actor, case: &Case, path: &str) -> Things {
-        let mut things = self.by_id.clone();
+    /// Returns the resources of a request that may use them up: new ones, or the caller's if the case is
+    /// about the caller.
+    pub(super) async fn fresh(&self, actor: &Actor, case: &Case, path: &str) -> Resources {
+        let mut resources = self.by_id.clone();
         let name = json!({"name": new_name()});
         let may = |needs: Needs| needs.allows(actor.rights);
         if case.is_own {
-            things.user.clone_from(&actor.user);
+            resources.user.clone_from(&actor.user);
         }
         match kind(path) {
             "tools" => {
-                things.tool = id(&make(&self.admin, "/api/tools", &mock(&new_name(), "Answers.")).await);
+                resources.tool = id(&make(&self.admin, "/api/tools", &mock(&new_name(), "Answers.")).await);
             }
             "agents" => {
-                let agent = json!({"name": new_name(), "toolIds": [things.tool]});
-                things.agent = id(&make(&self.admin, "/api/agents", &agent).await);
+                let agent = json!({"name": new_name(), "toolIds": [resources.tool]});
+                resources.agent = id(&make(&self.admin, "/api/agents", &agent).await);
             }
             "providers" => {
                 let provider = json!({"name": new_name(), "kind": "ollama"});
-                things.provider = id(&make(&self.admin, "/api/providers", &provider).await);
+                resources.provider = id(&make(&self.admin, "/api/providers", &provider).await);
             }
             "alerts" => {
                 let alert = json!({"name": new_name(), "metric": "queueDepth", "above": 1});
-                things.alert = id(&make(&self.admin, "/api/alerts", &alert).await);
+                resources.alert = id(&make(&self.admin, "/api/alerts", &alert).await);
             }
             "secrets" => {
-                things.secret = new_name();
-                let path = format!("/api/secrets/{}", things.secret);
+                resources.secret = new_name();
+                let path = format!("/api/secrets/{}", resources.secret);
                 if !case.is_own {
                     put(&self.admin, &path, &json!({"value": "a value"})).await;
                 } else if may(Needs::Call) {
@@ -293,41 +295,41 @@ impl World {
                 }
             }
             "artifacts" if case.is_own && may(Needs::Call) => {
-                things.artifact = id(&upload(&actor.client, &new_name(), "text/plain", b"Words.").await);
+                resources.artifact = id(&upload(&actor.client, &new_name(), "text/plain", b"Words.").await);
             }
             "conversations" if case.is_own && may(Needs::Call) => {
-                things.conversation = conversation_of(&actor.client).await;
+                resources.conversation = conversation_of(&actor.client).await;
             }
             "tokens" => {
                 let owner = if case.is_own { &actor.session } else { &self.bystander };
-                things.token = id(&make(owner, "/api/tokens", &name).await);
+                resources.token = id(&make(owner, "/api/tokens", &name).await);
             }
             "spaces" if !case.is_own || may(Needs::Whole) => {
-                things.space = id(&make(&self.admin, "/api/spaces", &name).await);
-                invite_members(&self.admin, &things.space, &self.sessions).await;
+                resources.space = id(&make(&self.admin, "/api/spaces", &name).await);
+                invite_members(&self.admin, &resources.space, &self.sessions).await;
                 if case.is_own {
                     // The last admin cannot leave.
-                    let path = format!("/api/spaces/{}/members/{BYSTANDER}", things.space);
+                    let path = format!("/api/spaces/{}/members/{BYSTANDER}", resources.space);
                     put(&self.admin, &path, &json!({"role": "admin"})).await;
                 }
             }
             "tasks" | "approvals" | "callbacks" => {
-                things.task = task_of(&self.admin).await;
+                resources.task = task_of(&self.admin).await;
                 if path.ends_with("/retry") {
                     let ended =
-                        self.admin.post(&format!("/api/tasks/{}/cancel", things.task), &json!({})).await;
+                        self.admin.post(&format!("/api/tasks/{}/cancel", resources.task), &json!({})).await;
                     assert_eq!(ended.status, 200, "{}", ended.body);
                 }
             }
-            // Requests about these change nothing.
+            // Requests about other resources change nothing.
             _ => {}
         }
-        things
+        resources
     }
 
-    /// The things of the space as they are. What was refused has not changed them.
-    pub(super) async fn standing(&self) -> Value {
-        let Things {
+    /// Reads all resources of the space, to detect whether a refused request has changed them.
+    pub(super) async fn snapshot(&self) -> Value {
+        let Resources {
             tool,
             agent,
             provider,
@@ -367,15 +369,20 @@ impl World {
             "task": of(&self.admin, format!("/api/tasks/{task}")).await,
             "conversation": of(&self.filer, format!("/api/conversations/{conversation}")).await,
             "approval": of(&self.admin, format!("/api/approvals/{task}")).await,
-            // When it was used last does change.
+            // The time of its last use changes.
             "token": within(&tokens, "id", token).is_some(),
             "user": within(&users, "id", user),
         })
     }
 }
 
-/// The things of the space.
-async fn furnish((admin, filer): (&Client, &Client), space: String, token: String, user: String) -> Things {
+/// Creates the resources of the space.
+async fn create_resources(
+    (admin, filer): (&Client, &Client),
+    space: String,
+    token: String,
+    user: String,
+) -> Resources {
     let tool = id(&make(admin, "/api/tools", &mock("zeppelin_tool", "Of the zeppelin.")).await);
     let agent = json!({"name": "zeppelin_agent", "description": "Of the zeppelin.", "toolIds": [tool]});
     let agent = id(&make(admin, "/api/agents", &agent).await);
@@ -384,7 +391,7 @@ async fn furnish((admin, filer): (&Client, &Client), space: String, token: Strin
     let secret = "zeppelin_secret".to_owned();
     put(admin, &format!("/api/secrets/{secret}"), &json!({"value": "zeppelin_value"})).await;
     let call = call_of(admin, &tool).await;
-    // Nothing ever waits, so that it stands as it is.
+    // No task is ever queued, so the alert does not change.
     let alert = json!({"name": "zeppelin_alert", "metric": "queueDepth", "above": 1});
     let alert = id(&make(admin, "/api/alerts", &alert).await);
     let artifact = id(&upload(filer, "zeppelin.txt", "text/plain", b"Of the zeppelin.").await);
@@ -396,39 +403,39 @@ async fn furnish((admin, filer): (&Client, &Client), space: String, token: Strin
     let model = json!({"name": "zeppelin_model", "kind": "scripted", "script": script});
     make(admin, "/api/providers", &model).await;
     let conversation = conversation_of(filer).await;
-    Things { tool, agent, provider, secret, token, space, user, call, alert, artifact, task, conversation }
+    Resources { tool, agent, provider, secret, token, space, user, call, alert, artifact, task, conversation }
 }
 
-/// A conversation whose one turn has its answer.
+/// Creates a conversation with one complete turn.
 async fn conversation_of(client: &Client) -> String {
-    let said = json!([{"role": "user", "content": "Tell of the zeppelin."}]);
-    let reply = client.post("/api/chat", &json!({"provider": "zeppelin_model", "messages": said})).await;
+    let messages = json!([{"role": "user", "content": "Describe the zeppelin."}]);
+    let reply = client.post("/api/chat", &json!({"provider": "zeppelin_model", "messages": messages})).await;
     assert_eq!(reply.status, 200, "{}", reply.body);
     text(reply.data(), "conversationId").to_owned()
 }
 
-/// A call that waits for a person.
+/// Creates a task that waits for an approval.
 async fn task_of(admin: &Client) -> String {
     let reply = admin.post("/api/tools/zeppelin_asked/execute", &json!({})).await;
     assert_eq!(reply.status, 202, "{}", reply.body);
     let task = text(reply.data(), "taskId").to_owned();
     let path = format!("/api/approvals/{task}");
-    eventually("somebody is asked", async || admin.get(&path).await.status == 200).await;
+    eventually("the approval is pending", async || admin.get(&path).await.status == 200).await;
     task
 }
 
-/// A call on record, by the id that the caller gave it.
+/// Makes a call, and returns its call id once it is logged.
 async fn call_of(admin: &Client, tool: &str) -> String {
     let call = new_name();
     let body = json!({"arguments": {}, "options": {"callId": call}});
     let reply = admin.post(&format!("/api/tools/{tool}/execute"), &body).await;
     assert_eq!(reply.status, 200, "{}", reply.body);
     let path = format!("/api/tool-calls/{call}");
-    eventually("the call is on record", async || admin.get(&path).await.status == 200).await;
+    eventually("the call is logged", async || admin.get(&path).await.status == 200).await;
     call
 }
 
-/// Invites the members into a space, and each accepts.
+/// Invites the members into a space, and accepts with the session of each.
 async fn invite_members(admin: &Client, space: &str, sessions: &[(&str, Client)]) {
     for (who, role) in MEMBERS {
         let path = format!("/api/spaces/{space}/members/{MARK}_{who}");
@@ -440,7 +447,7 @@ async fn invite_members(admin: &Client, space: &str, sessions: &[(&str, Client)]
     }
 }
 
-/// A token of a session's user for the space, and its id.
+/// Creates a token for the space with a session. Returns a client with the token, and the token's id.
 async fn token(server: &HaftProcess, session: &Client, scope: &str, space: &str) -> (Client, String) {
     let body = json!({"name": format!("{MARK}_{scope}"), "scope": scope, "spaceId": space});
     let made = make(session, "/api/tokens", &body).await;

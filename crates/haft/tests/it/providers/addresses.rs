@@ -1,4 +1,4 @@
-//! Whose word a provider's address is: the operator's may lead anywhere, a user's passes the guard.
+//! Addresses of providers: operators may set any address, other users only those allowed by the egress guard.
 
 use haft_testkit::{Client, HaftProcess, Upstream, json_reply};
 use serde_json::{Value, json};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use crate::HAFT;
 use crate::agents::{make, stranger};
 
-/// A server on which no network was opened for tools.
-async fn closed() -> (HaftProcess, Client) {
+/// Starts a server that allows tools no private network.
+async fn start_without_private_networks() -> (HaftProcess, Client) {
     let server = HaftProcess::start(HAFT, &["serve"], &[("HAFT_ADMIN_TOKEN", crate::TOKEN)]).await;
     let api = Client::new(&server.url, crate::TOKEN);
     (server, api)
 }
 
-/// Somebody with a session, who may run the server.
+/// Creates a user and returns a client with a session. `is_admin` makes the user an operator.
 async fn person(server: &HaftProcess, api: &Client, name: &str, is_admin: bool) -> Client {
     let password = "correct horse battery";
     make(api, "/api/users", &json!({"name": name, "password": password, "isAdmin": is_admin})).await;
@@ -23,38 +23,38 @@ async fn person(server: &HaftProcess, api: &Client, name: &str, is_admin: bool) 
     anyone.with("cookie", cookie).with("origin", &server.url)
 }
 
-async fn tried(api: &Client, name: &str, body: &Value) -> Value {
+async fn test_result(api: &Client, name: &str, body: &Value) -> Value {
     let reply = api.post(&format!("/api/providers/{name}/test"), body).await;
     assert_eq!(reply.status, 200, "{}", reply.body);
     reply.data().clone()
 }
 
 #[tokio::test]
-async fn a_users_address_passes_the_guard_and_the_operators_may_be_on_this_machine() {
+async fn private_address_is_refused_from_users_and_accepted_from_operators() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({"data": [{"id": "m"}]}))).await;
-    let (server, api) = closed().await;
+    let (server, api) = start_without_private_networks().await;
     let bob = stranger(&server, &api).await;
     let body = json!({"name": "near", "kind": "openai", "baseUrl": upstream.url("/v1")});
 
-    // Bob runs his own space, and not the server.
+    // Bob is admin of a space, but no operator.
     assert_eq!(make(&bob, "/api/providers", &body).await["byOperator"], json!(false));
     for trial in [json!({}), json!({"model": "m"})] {
-        let outcome = tried(&bob, "near", &trial).await;
+        let outcome = test_result(&bob, "near", &trial).await;
         assert_eq!((&outcome["ok"], &outcome["status"]), (&json!(false), &Value::Null), "{outcome}");
-        let said = outcome["message"].as_str().expect("words");
-        assert!(said.contains("127.0.0.1 resolves to a private address"), "{said}");
+        let message = outcome["message"].as_str().expect("a text");
+        assert!(message.contains("127.0.0.1 resolves to a private address"), "{message}");
     }
-    assert_eq!(upstream.connections(), 0, "nobody was dialled");
+    assert_eq!(upstream.connections(), 0, "no connection was opened");
 
     assert_eq!(make(&api, "/api/providers", &body).await["byOperator"], json!(true));
-    let outcome = tried(&api, "near", &json!({})).await;
+    let outcome = test_result(&api, "near", &json!({})).await;
     assert_eq!((&outcome["ok"], &outcome["models"]), (&json!(true), &json!(["m"])), "{outcome}");
 }
 
 #[tokio::test]
-async fn what_the_operator_said_holds_as_long_as_nobody_else_says_another_address() {
+async fn address_of_an_operator_stays_trusted_until_another_user_changes_it() {
     let upstream = Upstream::start(|_| json_reply(200, &json!({"data": []}))).await;
-    let (server, api) = closed().await;
+    let (server, api) = start_without_private_networks().await;
     let (ada, bob) = (person(&server, &api, "ada", true).await, person(&server, &api, "bob", false).await);
     let team = make(&ada, "/api/spaces", &json!({"name": "team"})).await;
     let space = team["id"].as_str().expect("an id");
@@ -70,12 +70,12 @@ async fn what_the_operator_said_holds_as_long_as_nobody_else_says_another_addres
         reply.data()["byOperator"].clone()
     };
     assert_eq!(put(&bob, near("openai", json!(["m"]))).await, json!(true), "the address is the operator's");
-    assert_eq!(tried(&bob, "near", &json!({})).await["ok"], json!(true));
-    assert_eq!(put(&bob, near("ollama", json!([]))).await, json!(false), "it asks for other paths there");
-    assert_eq!(put(&bob, near("openai", json!([]))).await, json!(false), "and is bob's from then on");
-    assert_eq!(tried(&bob, "near", &json!({})).await["ok"], json!(false));
+    assert_eq!(test_result(&bob, "near", &json!({})).await["ok"], json!(true));
+    assert_eq!(put(&bob, near("ollama", json!([]))).await, json!(false), "another kind requests other paths");
+    assert_eq!(put(&bob, near("openai", json!([]))).await, json!(false), "the address is now bob's");
+    assert_eq!(test_result(&bob, "near", &json!({})).await["ok"], json!(false));
     let read = ada.get("/api/providers/near").await;
-    assert_eq!(put(&ada, read.data().clone()).await, json!(true), "until the operator says it again");
+    assert_eq!(put(&ada, read.data().clone()).await, json!(true), "the operator saved the address again");
     let elsewhere = json!({"name": "near", "kind": "openai", "baseUrl": upstream.url("/v2")});
     assert_eq!(put(&bob, elsewhere).await, json!(false));
 }

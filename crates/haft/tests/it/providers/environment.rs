@@ -1,7 +1,7 @@
-//! Providers that nobody stored: set in the environment, for every space, seen and tried and never changed.
+//! Providers from environment variables: visible in every space, testable and read-only.
 
 use axum::http::Method;
-use haft_testkit::{Client, HaftProcess, Seen, Upstream, json_reply, reply, run};
+use haft_testkit::{Client, HaftProcess, RecordedRequest, Upstream, http_response, json_reply, run};
 use serde_json::{Value, json};
 
 use crate::HAFT;
@@ -9,15 +9,15 @@ use crate::agents::{make, stranger};
 
 const KEY: &str = "sk-environment-0123456789";
 
-/// Speaks like OpenAI to whoever has the key, and like Ollama to everybody.
+/// An upstream that speaks like OpenAI to callers with the key, and like Ollama to all others.
 async fn models() -> Upstream {
-    Upstream::start(|seen: &Seen| {
-        let is_known = seen.header("authorization") == Some(&format!("Bearer {KEY}"));
+    Upstream::start(|seen: &RecordedRequest| {
+        let has_key = seen.header("authorization") == Some(&format!("Bearer {KEY}"));
         match seen.target.as_str() {
-            "/v1/models" if is_known => json_reply(200, &json!({"data": [{"id": "large"}, {"id": KEY}]})),
-            "/v1/chat/completions" if is_known => {
+            "/v1/models" if has_key => json_reply(200, &json!({"data": [{"id": "large"}, {"id": KEY}]})),
+            "/v1/chat/completions" if has_key => {
                 let chunk = json!({"choices": [{"delta": {"content": "OK"}, "finish_reason": "stop"}]});
-                reply(
+                http_response(
                     200,
                     &[("content-type", "text/event-stream")],
                     format!("data: {chunk}\n\ndata: [DONE]\n\n"),
@@ -32,7 +32,7 @@ async fn models() -> Upstream {
 
 async fn started(upstream: &Upstream, more: &[(&str, &str)]) -> (HaftProcess, Client) {
     let (openai, ollama) = (upstream.url("/v1"), upstream.address.to_string());
-    // No network is opened for tools: what the environment says is the operator's word.
+    // Tools are allowed no private network; variables of the environment are trusted like an operator.
     let mut environment = vec![
         ("HAFT_ADMIN_TOKEN", crate::TOKEN),
         ("OPENAI_API_KEY", KEY),
@@ -46,7 +46,7 @@ async fn started(upstream: &Upstream, more: &[(&str, &str)]) -> (HaftProcess, Cl
 }
 
 #[tokio::test]
-async fn every_space_has_them_and_nobody_sees_their_keys() {
+async fn every_space_has_environment_providers_without_their_keys() {
     let upstream = models().await;
     let (server, api) = started(&upstream, &[]).await;
     let bob = stranger(&server, &api).await;
@@ -67,7 +67,7 @@ async fn every_space_has_them_and_nobody_sees_their_keys() {
 
         let tried = client.post("/api/providers/openai/test", &json!({})).await;
         let expected = json!({
-            "ok": true, "status": 200, "message": "127.0.0.1 answers, and has 2 models", "models": ["large", "***"],
+            "ok": true, "status": 200, "message": "127.0.0.1 is reachable and has 2 models", "models": ["large", "***"],
         });
         assert_eq!(tried.data(), &expected, "{}", tried.body);
         let asked = client.post("/api/providers/openai/test", &json!({"model": "large"})).await;
@@ -77,8 +77,8 @@ async fn every_space_has_them_and_nobody_sees_their_keys() {
             "{}",
             asked.body
         );
-        let said = asked.data()["message"].as_str().expect("words");
-        assert!(said.starts_with("large answered within ") && said.ends_with(" ms"), "{said}");
+        let message = asked.data()["message"].as_str().expect("a text");
+        assert!(message.starts_with("large answered within ") && message.ends_with(" ms"), "{message}");
         let found = client.post("/api/providers/ollama/test", &json!({})).await;
         assert_eq!(found.data()["models"], json!(["llama3.2:latest"]), "{}", found.body);
         let missing = client.post("/api/providers/ollama/test", &json!({"model": "none"})).await;
@@ -96,7 +96,7 @@ async fn every_space_has_them_and_nobody_sees_their_keys() {
 }
 
 #[tokio::test]
-async fn they_are_not_changed_here_and_a_namesake_of_the_space_takes_their_place() {
+async fn environment_providers_are_read_only_and_shadowed_by_providers_of_a_space() {
     let upstream = models().await;
     let (server, api) = started(&upstream, &[]).await;
     let bob = stranger(&server, &api).await;
@@ -105,7 +105,7 @@ async fn they_are_not_changed_here_and_a_namesake_of_the_space_takes_their_place
         let reply = api.send_json(method.clone(), "/api/providers/openai", &body).await;
         assert_eq!((reply.status, reply.kind()), (409, "Conflict"), "{method}: {}", reply.body);
         assert!(
-            reply.message().starts_with("openai comes from OPENAI_API_KEY in the environment"),
+            reply.message().starts_with("openai comes from the environment variable OPENAI_API_KEY"),
             "{method}"
         );
         assert_eq!(api.send_json(method, "/api/providers/nobody", &body).await.status, 404);
@@ -128,7 +128,7 @@ async fn they_are_not_changed_here_and_a_namesake_of_the_space_takes_their_place
 }
 
 #[tokio::test]
-async fn those_that_are_not_stored_come_behind_the_last_page() {
+async fn environment_providers_follow_the_last_page() {
     let upstream = models().await;
     let (_server, api) = started(&upstream, &[]).await;
     for name in ["a", "b"] {
@@ -149,7 +149,7 @@ async fn those_that_are_not_stored_come_behind_the_last_page() {
 }
 
 #[tokio::test]
-async fn a_script_may_be_set_and_what_is_wrong_is_said_at_the_start() {
+async fn script_can_be_set_and_an_invalid_variable_prevents_the_start() {
     let path = std::env::temp_dir().join(format!("haft-script-{}.json", std::process::id()));
     let file = path.to_str().expect("a path");
     std::fs::write(&path, r#"[{"text": "Hello."}]"#).expect("written");
@@ -163,13 +163,13 @@ async fn a_script_may_be_set_and_what_is_wrong_is_said_at_the_start() {
     assert_eq!(asked.data()["ok"], json!(true), "{}", asked.body);
 
     std::fs::write(&path, r#"[{"words": 1}]"#).expect("written");
-    for (set, said) in [
-        (("HAFT_SCRIPT", file), "HAFT_SCRIPT: The script is no list of answers: unknown field `words`"),
+    for (set, expected) in [
+        (("HAFT_SCRIPT", file), "HAFT_SCRIPT: The script is not a list of responses: unknown field `words`"),
         (("HAFT_FIND_OLLAMA", "perhaps"), "HAFT_FIND_OLLAMA must be true or false"),
         (("OLLAMA_HOST", "ftp://gpu"), "OLLAMA_HOST is not an http or https URL"),
     ] {
         let ended = run(HAFT, &["serve"], &[set], "").await;
-        assert!(ended.code == 1 && ended.stderr.contains(said), "{set:?}: {}", ended.stderr);
+        assert!(ended.code == 1 && ended.stderr.contains(expected), "{set:?}: {}", ended.stderr);
     }
     let _ = std::fs::remove_file(path);
 }

@@ -1,4 +1,4 @@
-//! Scripted providers: a list of answers, checked when it is saved, and no model.
+//! Scripted providers: a list of responses instead of a model, validated when it is saved.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::agents::{make, refused};
 use crate::http_tools::start;
 
 #[tokio::test]
-async fn a_script_is_kept_as_it_was_written_and_answers_when_it_is_asked() {
+async fn script_is_stored_unchanged_and_replayed() {
     let (_server, api) = start(&[]).await;
     let script = json!([
         {"toolCalls": [{"name": "weather", "arguments": {"the_city": "Paris"}}]},
@@ -16,7 +16,7 @@ async fn a_script_is_kept_as_it_was_written_and_answers_when_it_is_asked() {
     let made = make(&api, "/api/providers", &body).await;
     assert_eq!((&made["script"], &made["kind"]), (&script, &json!("scripted")));
     let back = api.put("/api/providers/play", &made).await;
-    assert_eq!((back.status, back.data()), (200, &made), "what was read can be sent back");
+    assert_eq!((back.status, back.data()), (200, &made), "a provider can be sent back unchanged");
     let list = api.get("/api/providers").await;
     assert_eq!(list.data()["items"], json!([made]));
 
@@ -27,32 +27,34 @@ async fn a_script_is_kept_as_it_was_written_and_answers_when_it_is_asked() {
         "{}",
         asked.body
     );
-    assert!(asked.data()["message"].as_str().is_some_and(|said| said.starts_with("any answered within ")));
+    assert!(
+        asked.data()["message"].as_str().is_some_and(|message| message.starts_with("any answered within "))
+    );
 
-    // Another kind has no script, and does not keep one.
+    // A provider of another kind has no script, and stores none.
     let changed = json!({"name": "play", "kind": "ollama"});
     let changed = api.put("/api/providers/play", &changed).await;
     assert_eq!((changed.status, changed.data().get("script")), (200, None), "{}", changed.body);
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_script_is_said() {
+async fn invalid_script_is_refused() {
     let (_server, api) = start(&[]).await;
     let scripted = |script: Value| json!({"name": "a", "kind": "scripted", "script": script});
-    for (body, said) in [
+    for (body, expected) in [
         (json!({"name": "a", "kind": "scripted"}), "script: is required for the kind scripted"),
         (scripted(json!(null)), "script: is required for the kind scripted"),
         (scripted(json!([])), "script: "),
         (scripted(json!({"text": "a"})), "script: "),
-        (scripted(json!(["a"])), "script: The script is no list of answers: "),
+        (scripted(json!(["a"])), "script: The script is not a list of responses: "),
         (scripted(json!([{"words": "a"}])), "unknown field `words`"),
         (scripted(json!([{"toolCalls": [{"arguments": {}}]}])), "missing field `name`"),
         (
             json!({"name": "a", "kind": "openai", "script": [{"text": "a"}]}),
-            "script: is for the kind scripted alone",
+            "script: is allowed for the kind scripted only",
         ),
     ] {
-        refused(&api.post("/api/providers", &body).await, said, &body);
+        refused(&api.post("/api/providers", &body).await, expected, &body);
     }
     assert_eq!(api.get("/api/providers").await.data()["items"], json!([]));
 }

@@ -1,6 +1,7 @@
-//! Connections of strangers: headers that never end, silence, large bodies before a login, and too many at once.
+//! Connections of hostile clients: endless headers, silence, large bodies before a login, too many
+//! connections.
 
-use haft_testkit::{HaftProcess, Place};
+use haft_testkit::{HaftProcess, TestStorage};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -9,7 +10,7 @@ use tokio::time::{Duration, timeout};
 use super::metric;
 use crate::survival::Settings;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) async fn connect(server: &HaftProcess) -> TcpStream {
     TcpStream::connect(server.url.trim_start_matches("http://")).await.expect("connected")
@@ -17,15 +18,15 @@ pub(super) async fn connect(server: &HaftProcess) -> TcpStream {
 
 /// Reads until the server closes the connection.
 async fn read_to_end(stream: &mut TcpStream) -> String {
-    let mut answer = Vec::new();
-    // A connection that is closed while something is unread is reset, which is an end too.
-    let _ = timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("the server closes it");
-    String::from_utf8(answer).expect("text")
+    let mut response = Vec::new();
+    // A connection with unread data is reset instead of closed.
+    let _ = timeout(CLOSE_TIMEOUT, stream.read_to_end(&mut response)).await.expect("the server closes it");
+    String::from_utf8(response).expect("text")
 }
 
 #[tokio::test]
-async fn silent_and_slow_connections_are_closed_and_answers_in_progress_are_not() {
-    let place = Place::new();
+async fn silent_and_slow_connections_are_closed_and_responses_in_progress_are_not() {
+    let place = TestStorage::new();
     let settings = Settings::of(&place).with("HAFT_HEADER_TIMEOUT", "1").with("HAFT_IDLE_TIMEOUT", "1");
     let (server, api) = settings.start().await;
     let slow = json!({"name": "slow", "description": "A mock.", "type": "mock", "config": {"answers": [{"delay": 4000, "data": "done"}]}});
@@ -53,7 +54,7 @@ async fn silent_and_slow_connections_are_closed_and_answers_in_progress_are_not(
         }
         false
     };
-    // Its request takes longer than the idle timeout.
+    // The request on this connection takes longer than the idle timeout.
     let mut answered = connect(&server).await;
     let head = format!(
         "POST /api/tools/slow/execute HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{{}}",
@@ -78,8 +79,8 @@ async fn silent_and_slow_connections_are_closed_and_answers_in_progress_are_not(
 }
 
 #[tokio::test]
-async fn login_takes_little_and_refuses_more_before_it_is_read() {
-    let place = Place::new();
+async fn login_limits_its_body_and_refuses_more_before_reading_it() {
+    let place = TestStorage::new();
     let (server, api) = Settings::of(&place).start().await;
     for length in [10 << 20, (16 << 10) + 1] {
         let mut stream = connect(&server).await;
@@ -87,19 +88,19 @@ async fn login_takes_little_and_refuses_more_before_it_is_read() {
             "POST /api/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).await.expect("written");
-        let answer = read_to_end(&mut stream).await;
-        assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
-        assert!(answer.contains("connection: close") && answer.contains("16384"), "{answer}");
+        let response = read_to_end(&mut stream).await;
+        assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
+        assert!(response.contains("connection: close") && response.contains("16384"), "{response}");
     }
     let mut stream = connect(&server).await;
     let head = "POST /api/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).await.expect("written");
     for _ in 0..5 {
-        // It may be refused by then.
+        // The server may have refused the request by now.
         let _ = stream.write_all(format!("1000\r\n{}\r\n", " ".repeat(4096)).as_bytes()).await;
     }
-    let answer = read_to_end(&mut stream).await;
-    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    let response = read_to_end(&mut stream).await;
+    assert!(response.is_empty() || response.starts_with("HTTP/1.1 413 "), "{response}");
 
     let padded = json!({"token": crate::TOKEN, "name": null, "link": null});
     assert_eq!(haft_testkit::Client::anonymous(&server.url).post("/api/login", &padded).await.status, 200);
@@ -111,7 +112,7 @@ async fn login_takes_little_and_refuses_more_before_it_is_read() {
 
 #[tokio::test]
 async fn body_that_drips_in_is_refused_at_its_deadline() {
-    let place = Place::new();
+    let place = TestStorage::new();
     let (server, _api) = Settings::of(&place).with("HAFT_BODY_TIMEOUT", "1").start().await;
     let mut stream = connect(&server).await;
     let head = "POST /api/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10000\r\n\r\n";
@@ -123,34 +124,34 @@ async fn body_that_drips_in_is_refused_at_its_deadline() {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let answer = read_to_end(&mut stream).await;
-    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    let response = read_to_end(&mut stream).await;
+    assert!(response.is_empty() || response.starts_with("HTTP/1.1 408 "), "{response}");
 }
 
 #[tokio::test]
 async fn http_2_is_refused() {
-    let place = Place::new();
+    let place = TestStorage::new();
     let (server, _api) = Settings::of(&place).start().await;
     let mut stream = connect(&server).await;
     // The preface and an empty SETTINGS frame, which a server of HTTP/2 answers with its own.
     stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.expect("written");
-    let mut answer = Vec::new();
-    let _ = timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("the server closes it");
-    assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 400 "), "{answer:?}");
+    let mut response = Vec::new();
+    let _ = timeout(CLOSE_TIMEOUT, stream.read_to_end(&mut response)).await.expect("the server closes it");
+    assert!(response.is_empty() || response.starts_with(b"HTTP/1.1 400 "), "{response:?}");
 }
 
 #[tokio::test]
 async fn head_of_a_request_is_limited() {
-    let place = Place::new();
+    let place = TestStorage::new();
     let (server, api) = Settings::of(&place).start().await;
     let mut stream = connect(&server).await;
     stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n").await.expect("written");
     for _ in 0..30 {
-        // It may be refused by then.
+        // The server may have refused the request by now.
         let _ = stream.write_all(format!("x-filler: {}\r\n", "x".repeat(4096)).as_bytes()).await;
     }
-    let answer = read_to_end(&mut stream).await;
-    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    let response = read_to_end(&mut stream).await;
+    assert!(response.is_empty() || response.starts_with("HTTP/1.1 431 "), "{response}");
     assert_eq!(api.get("/healthz").await.status, 200);
 }
 
@@ -161,17 +162,17 @@ async fn connections_are_limited_in_total_and_by_address() {
         ("HAFT_MAX_CONNECTIONS_PER_ADDRESS", ("HAFT_TRUSTED_PROXIES", "127.0.0.0/8"), true),
         ("HAFT_MAX_CONNECTIONS", ("HAFT_TRUSTED_PROXIES", "127.0.0.0/8"), false),
     ] {
-        let place = Place::new();
+        let place = TestStorage::new();
         let (server, api) = Settings::of(&place).with(name, "3").with(with.0, with.1).start().await;
-        // One is the client's own, and stays open.
+        // The client's connection counts, and stays open.
         assert_eq!(api.get("/readyz").await.status, 200);
         let held = [connect(&server).await, connect(&server).await];
         let mut more = connect(&server).await;
-        // It may be closed by then.
+        // The server may have closed the connection by now.
         let _ = more.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
-        let answer = read_to_end(&mut more).await;
-        let is_admitted = answer.starts_with("HTTP/1.1 200 ");
-        assert_eq!(is_admitted, is_exempt, "{name}, {with:?}: {answer}");
+        let response = read_to_end(&mut more).await;
+        let is_admitted = response.starts_with("HTTP/1.1 200 ");
+        assert_eq!(is_admitted, is_exempt, "{name}, {with:?}: {response}");
         let refused = metric(&api, "haft_connections_refused_total").await.expect("a metric");
         assert_eq!(refused, u64::from(!is_exempt), "{name}, {with:?}");
         drop(held);
@@ -181,6 +182,6 @@ async fn connections_are_limited_in_total_and_by_address() {
             stream.write_all(asked).await.is_ok()
                 && read_to_end(&mut stream).await.starts_with("HTTP/1.1 200 ")
         };
-        haft_testkit::eventually("there is room again", admitted).await;
+        haft_testkit::eventually("a connection is accepted again", admitted).await;
     }
 }

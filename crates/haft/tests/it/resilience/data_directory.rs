@@ -1,10 +1,10 @@
-//! A data directory that is not whole: it is refused, or the server says that it is not ready.
+//! Damaged data directories: the server refuses to start, or reports that it is not ready.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use haft_testkit::{Place, eventually};
+use haft_testkit::{TestStorage, eventually};
 use serde_json::json;
 
 use super::call_often;
@@ -13,7 +13,7 @@ use crate::survival::Settings;
 
 #[tokio::test]
 async fn empty_database_beside_a_call_log_is_refused() {
-    let place = Place::new();
+    let place = TestStorage::new();
     if place.is_postgres() {
         return;
     }
@@ -23,7 +23,7 @@ async fn empty_database_beside_a_call_log_is_refused() {
     server.terminate();
     assert_eq!(server.ended().await, Some(0));
     let database = place.directory.join("haft.db");
-    let kept = std::fs::read(&database).expect("a database");
+    let original = std::fs::read(&database).expect("a database");
     let emptied: [&dyn Fn(); 2] = [&|| std::fs::write(&database, b"").expect("written"), &|| {
         std::fs::remove_file(&database).expect("gone")
     }];
@@ -34,7 +34,7 @@ async fn empty_database_beside_a_call_log_is_refused() {
         assert!(refused.stderr.contains("haft.db is missing or empty, but"), "{}", refused.stderr);
         assert!(refused.stderr.contains("Restore"), "{}", refused.stderr);
     }
-    std::fs::write(&database, kept).expect("restored");
+    std::fs::write(&database, original).expect("restored");
     let (_server, api) = settings.start().await;
     assert_eq!(api.get("/api/tool-calls").await.data()["items"].as_array().map(Vec::len), Some(3));
 }
@@ -62,7 +62,7 @@ async fn server_with_a_damaged_database_file_is_not_ready() {
     for (file, status) in
         [("haft.db", "the database cannot be used"), ("calls.db", "the call log cannot be used")]
     {
-        let place = Place::new();
+        let place = TestStorage::new();
         if place.is_postgres() {
             return;
         }

@@ -1,23 +1,23 @@
-//! A log that cannot be written costs lines of the log, and nothing else.
+//! A log that cannot be written loses log lines, and has no other effect.
 
 use std::process::Stdio;
 
-use haft_testkit::{Client, Place};
+use haft_testkit::{Client, TestStorage};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, ChildStderr};
 
 use super::{call_often, metric, task_in_background};
 use crate::survival::Settings;
 
-/// Everything is logged, so that a pipe is full soon.
-fn settings(place: &Place, format: &str) -> Settings {
+/// Settings that log everything, so that a pipe is full soon.
+fn settings(place: &TestStorage, format: &str) -> Settings {
     Settings::of(place)
         .with("HAFT_LOG", "trace")
         .with("HAFT_LOG_FORMAT", format)
         .with("HAFT_ADDR", "127.0.0.1:0")
 }
 
-/// A server whose log goes into a pipe.
+/// Starts a server whose log goes into a pipe.
 async fn start_with_pipe(settings: &Settings) -> (Child, ChildStderr, Client) {
     let mut command = settings.command(&["serve"]);
     let mut server = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
@@ -36,7 +36,7 @@ async fn stop(mut server: Child) {
     assert_eq!(ended.expect("it ends").expect("a status").code(), Some(0));
 }
 
-/// Calls and tasks work, and the server says that it is ready.
+/// Asserts that calls and tasks work, and that the server is ready.
 async fn assert_works(api: &Client) {
     call_often(api, 100).await;
     task_in_background(api).await;
@@ -45,9 +45,9 @@ async fn assert_works(api: &Client) {
 }
 
 #[tokio::test]
-async fn calls_go_on_while_the_log_is_on_a_full_disk() {
+async fn calls_work_while_the_log_is_on_a_full_disk() {
     for format in ["text", "json"] {
-        let place = Place::new();
+        let place = TestStorage::new();
         let (server, api) = settings(&place, format).start_behind("exec 2>/dev/full", "").await;
         assert_works(&api).await;
         assert!(metric(&api, "haft_log_lines_dropped_total").await.expect("a metric") > 0, "{format}");
@@ -57,9 +57,9 @@ async fn calls_go_on_while_the_log_is_on_a_full_disk() {
 }
 
 #[tokio::test]
-async fn calls_go_on_after_the_reader_of_the_log_is_gone() {
+async fn calls_work_after_the_reader_of_the_log_is_gone() {
     for format in ["text", "json"] {
-        let place = Place::new();
+        let place = TestStorage::new();
         let (server, log, api) = start_with_pipe(&settings(&place, format)).await;
         drop(log);
         assert_works(&api).await;
@@ -69,11 +69,11 @@ async fn calls_go_on_after_the_reader_of_the_log_is_gone() {
 }
 
 #[tokio::test]
-async fn calls_go_on_while_the_log_is_not_read() {
+async fn calls_work_while_the_log_is_not_read() {
     for format in ["text", "json"] {
-        let place = Place::new();
+        let place = TestStorage::new();
         let (server, mut log, api) = start_with_pipe(&settings(&place, format)).await;
-        // A pipe takes 64 KiB, and there is more than that.
+        // A pipe holds 64 KiB, and the log is longer.
         assert_works(&api).await;
         let (mut read, mut part) = (0, vec![0; 64 << 10]);
         while read < 128 << 10 {

@@ -1,17 +1,17 @@
-//! Tokens and sessions: how long a chosen token must be, how often one may be guessed, and what ends with one.
+//! Tokens and sessions: minimum length of the admin token, throttled guessing, and the end of sessions.
 
 use std::time::Duration;
 
 use axum::http::Method;
 use futures_util::future::join_all;
-use haft_testkit::{Client, Place, Reply, eventually, run};
+use haft_testkit::{Client, TestResponse, TestStorage, eventually, run};
 use serde_json::json;
 
 use crate::HAFT;
 use crate::survival::Settings;
 
-/// A client with the session that a login began.
-fn session(url: &str, login: &Reply) -> Client {
+/// Returns a client with the session that a login started.
+fn session(url: &str, login: &TestResponse) -> Client {
     assert_eq!(login.status, 200, "{}", login.body);
     let cookie = login.header("set-cookie").expect("a cookie");
     Client::anonymous(url).with("cookie", cookie.split(';').next().expect("a pair"))
@@ -19,7 +19,7 @@ fn session(url: &str, login: &Reply) -> Client {
 
 #[tokio::test]
 async fn short_token_of_the_operator_is_refused() {
-    let place = Place::new();
+    let place = TestStorage::new();
     let data = place.variables();
     for token in ["a", "fifteen letters"] {
         let mut environment: Vec<(&str, &str)> =
@@ -28,16 +28,16 @@ async fn short_token_of_the_operator_is_refused() {
         let ended = run(HAFT, &["serve", "--addr", "127.0.0.1:0"], &environment, "").await;
         assert_eq!(ended.code, 1, "{token}");
         let length = token.len();
-        let said = format!("HAFT_ADMIN_TOKEN has {length} characters and needs at least 16");
-        assert!(ended.stderr.contains(&said), "{}", ended.stderr);
+        let expected = format!("HAFT_ADMIN_TOKEN has {length} characters and needs at least 16");
+        assert!(ended.stderr.contains(&expected), "{}", ended.stderr);
     }
     let (_server, api) = Settings::of(&place).with("HAFT_ADMIN_TOKEN", "sixteen letters.").start().await;
     assert_eq!(api.get("/api/me").await.status, 200);
 }
 
 #[tokio::test]
-async fn guesses_at_tokens_are_throttled_and_an_old_token_is_not_a_guess() {
-    let place = Place::new();
+async fn guessing_tokens_is_throttled_and_repeating_an_old_token_is_not_guessing() {
+    let place = TestStorage::new();
     let (server, api) = Settings::of(&place).with("HAFT_TRUSTED_PROXIES", "127.0.0.0/8").start().await;
     let new = api.post("/api/tokens", &json!({"name": "never used"})).await;
     let new = new.data()["token"].as_str().expect("a token").to_owned();
@@ -46,7 +46,7 @@ async fn guesses_at_tokens_are_throttled_and_an_old_token_is_not_a_guess() {
     for _ in 0..100 {
         assert_eq!(status("haft_an_old_token").await, 401);
     }
-    // Many at once, so that enough of them are looked at for a long pause.
+    // Concurrent requests, so that enough of them are checked to cause a long pause.
     let guesses: Vec<String> = (0..200).map(|number| format!("haft_guess_{number}")).collect();
     for status in join_all(guesses.iter().map(|guess| status(guess))).await {
         assert!(matches!(status, 401 | 429), "{status}");
@@ -54,20 +54,20 @@ async fn guesses_at_tokens_are_throttled_and_an_old_token_is_not_a_guess() {
     let throttled = Client::new(&server.url, "haft_another").get("/api/me").await;
     assert_eq!((throttled.status, throttled.kind()), (429, "RateLimit"));
     assert!(throttled.header("retry-after").is_some());
-    // A right guess is not told from a wrong one.
+    // While guessing is throttled, a valid token is refused like an invalid one.
     assert_eq!(status(&new).await, 429);
-    // Neither is one that is in use at another address.
+    // A token that is in use at another address is refused, too.
     let elsewhere = Client::new(&server.url, &new).with("x-forwarded-for", "198.51.100.1");
     assert_eq!(elsewhere.get("/api/me").await.status, 200);
     assert_eq!(status(&new).await, 429);
-    // A token that was valid before from here is accepted, also after people changed.
+    // A token that was valid from this address before is accepted, also after users and tokens changed.
     assert_eq!(api.post("/api/tokens", &json!({"name": "another"})).await.status, 201);
     assert_eq!(api.get("/api/me").await.status, 200);
 }
 
 #[tokio::test]
 async fn session_ends_with_the_token_it_was_made_from() {
-    let place = Place::new();
+    let place = TestStorage::new();
     let (server, api) = Settings::of(&place).start().await;
     let end = "2090-01-01T00:00:00.000Z";
     let made = api.post("/api/tokens", &json!({"name": "short", "expiresAt": end})).await;
@@ -77,14 +77,14 @@ async fn session_ends_with_the_token_it_was_made_from() {
     let session = session(&server.url, &login);
     assert_eq!(session.get("/api/me").await.status, 200);
 
-    // What the session makes does not outlive the token either.
+    // A token that the session creates does not outlive the session's token either.
     let later = "2099-01-01T00:00:00Z";
     for body in [json!({"name": "forever"}), json!({"name": "later", "expiresAt": later})] {
         let made = session.post("/api/tokens", &body).await;
         assert_eq!((made.status, &made.data()["expiresAt"]), (201, &json!(end)), "{}", made.body);
     }
 
-    // A password would outlive it, and so would the sessions that the password begins.
+    // A password would outlive the token, and so would sessions started with the password.
     let own = format!("/api/users/{}", login.data()["user"]["id"].as_str().expect("an id"));
     let password = json!({"password": "correct horse battery"});
     for ending in [&session, &Client::new(&server.url, token)] {
@@ -92,7 +92,7 @@ async fn session_ends_with_the_token_it_was_made_from() {
         assert_eq!((refused.status, refused.kind()), (403, "Permission"), "{}", refused.body);
         assert!(refused.message().contains("cannot set its user's password"), "{}", refused.body);
     }
-    // A token without an end may set it.
+    // A token without an expiry may set the password.
     assert_eq!(api.send_json(Method::PATCH, &own, &password).await.status, 200);
     let login = Client::anonymous(&server.url).post("/api/login", &json!({"token": token})).await;
     let session = self::session(&server.url, &login);
@@ -105,7 +105,7 @@ async fn session_ends_with_the_token_it_was_made_from() {
 
 #[tokio::test]
 async fn session_ends_when_the_token_it_was_made_from_expires() {
-    let place = Place::new();
+    let place = TestStorage::new();
     let (server, api) = Settings::of(&place).start().await;
     let end = haft_engine::now().saturating_add(Duration::from_secs(3)).expect("a time");
     let made = api.post("/api/tokens", &json!({"name": "short", "expiresAt": end.to_string()})).await;
@@ -120,8 +120,8 @@ async fn session_ends_when_the_token_it_was_made_from_expires() {
 }
 
 #[tokio::test]
-async fn session_of_the_operator_ends_with_another_token_of_the_operator() {
-    let place = Place::new();
+async fn session_of_the_operator_ends_when_the_admin_token_changes() {
+    let place = TestStorage::new();
     let settings = Settings::of(&place);
     let (server, _api) = settings.start().await;
     let login = Client::anonymous(&server.url).post("/api/login", &json!({"token": crate::TOKEN})).await;

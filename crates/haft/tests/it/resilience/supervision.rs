@@ -1,14 +1,14 @@
-//! Background tasks: one that panics is restarted, and the server says so meanwhile.
+//! Background tasks: a task that panics is restarted, and the server reports it until then.
 
 use futures_util::future::join_all;
-use haft_testkit::{Place, eventually, run};
+use haft_testkit::{TestStorage, eventually, run};
 use serde_json::json;
 
 use super::{call_often, metric, task_in_background};
 use crate::HAFT;
 use crate::survival::Settings;
 
-/// All tasks of a server on a data directory.
+/// Background tasks of every server.
 const TASKS: [&str; 12] = [
     "alerts",
     "call log retention",
@@ -24,18 +24,18 @@ const TASKS: [&str; 12] = [
     "trace exporter",
 ];
 
-/// The task that is added on an embedded database.
+/// Additional tasks on an embedded database.
 const EMBEDDED: [&str; 1] = ["database check"];
 
-/// And those that are added on a shared database.
+/// Additional tasks on a shared database.
 const SHARED: [&str; 3] = ["change listener", "run listener", "upgrade watch"];
 
-fn settings(place: &Place) -> Settings {
+fn settings(place: &TestStorage) -> Settings {
     let collector = "http://127.0.0.1:9";
     Settings::of(place).with("HAFT_ALERT_INTERVAL", "100").with("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
 }
 
-fn tasks(place: &Place) -> Vec<&'static str> {
+fn tasks(place: &TestStorage) -> Vec<&'static str> {
     let mut tasks = TASKS.to_vec();
     if place.is_postgres() {
         tasks.extend(SHARED);
@@ -46,12 +46,13 @@ fn tasks(place: &Place) -> Vec<&'static str> {
     tasks
 }
 
-/// One task panics; the server goes on, calls and tasks work, and it says that it is ready again.
+/// Asserts that a server survives the panic of one task: calls and tasks work, and the server becomes ready
+/// again.
 async fn assert_survives(task: &str) {
-    let place = Place::new();
+    let place = TestStorage::new();
     let (server, api) = settings(&place).with("HAFT_TASK_PANIC", task).start().await;
     if task == "signals" {
-        // It panics when it is told to stop, and stops all the same.
+        // This task panics when the server is stopped, and the server stops anyway.
         server.terminate();
         assert_eq!(server.ended().await, Some(0), "{task}");
         return;
@@ -63,11 +64,11 @@ async fn assert_survives(task: &str) {
     eventually("the server is ready again", async || api.get("/readyz").await.status == 200).await;
     call_often(&api, 3).await;
     task_in_background(&api).await;
-    let kept = async || {
+    let is_logged = async || {
         let page = api.get("/api/tool-calls").await;
         page.data()["items"].as_array().is_some_and(|items| items.len() == 8)
     };
-    eventually("every call is on record, once", kept).await;
+    eventually("every call is logged once", is_logged).await;
     assert_eq!(metric(&api, &name).await, Some(1), "{task}");
     server.terminate();
     assert_eq!(server.ended().await, Some(0), "{task}");
@@ -75,14 +76,14 @@ async fn assert_survives(task: &str) {
 
 #[tokio::test]
 async fn server_survives_the_panic_of_each_background_task() {
-    for some in tasks(&Place::new()).chunks(4) {
+    for some in tasks(&TestStorage::new()).chunks(4) {
         join_all(some.iter().map(|task| assert_survives(task))).await;
     }
 }
 
 #[tokio::test]
 async fn every_background_task_is_supervised() {
-    let place = Place::new();
+    let place = TestStorage::new();
     let (_server, api) = settings(&place).start().await;
     call_often(&api, 1).await;
     let (_, _, page) = api.download("/metrics").await;
@@ -94,11 +95,11 @@ async fn every_background_task_is_supervised() {
 }
 
 #[tokio::test]
-async fn server_is_not_ready_while_a_task_keeps_panicking() {
-    let place = Place::new();
+async fn server_is_not_ready_while_a_task_panics_repeatedly() {
+    let place = TestStorage::new();
     let settings = settings(&place).with("HAFT_TASK_PANIC", "alerts:1000");
     let (server, api) = settings.start().await;
-    eventually("the task is missed", async || api.get("/readyz").await.status == 503).await;
+    eventually("the task is reported as not running", async || api.get("/readyz").await.status == 503).await;
     let reply = api.get("/readyz").await;
     assert_eq!(reply.body, json!({"status": "background tasks are not running", "tasks": ["alerts"]}));
     assert_eq!(api.get("/healthz").await.status, 200);
@@ -108,8 +109,8 @@ async fn server_is_not_ready_while_a_task_keeps_panicking() {
 }
 
 #[tokio::test]
-async fn panic_on_purpose_is_refused_where_it_is_malformed() {
-    let place = Place::new();
+async fn malformed_task_panic_setting_is_refused() {
+    let place = TestStorage::new();
     let ended = run(
         HAFT,
         &["serve"],

@@ -1,28 +1,28 @@
-//! The address at which an upstream calls back is for that upstream alone: no result shows it.
+//! The callback address is known to the upstream only: no result shows it.
 
-use haft_testkit::{Client, Upstream, eventually, json_reply, reply};
+use haft_testkit::{Client, Upstream, eventually, http_response, json_reply};
 use serde_json::{Value, json};
 
 use crate::http_tools::start;
-use crate::slow_apis::{bring, callback_in, posts};
-use crate::tasks::{execute, make, standing, taken};
+use crate::slow_apis::{callback_in, posts, send_callback};
+use crate::tasks::{accepted_task, execute, make, wait_for_status};
 
 fn percent(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-/// The task, and all that the log says of its call.
-async fn shown(api: &Client, ended: &Value) -> String {
+/// Returns the task and the log entry of its call, as text.
+async fn record_text(api: &Client, ended: &Value) -> String {
     let path = format!("/api/tool-calls/{}", ended["callId"].as_str().expect("an id"));
-    eventually("the call is on record", async || api.get(&path).await.status == 200).await;
+    eventually("the call is logged", async || api.get(&path).await.status == 200).await;
     format!("{ended} {}", api.get(&path).await.body)
 }
 
 #[tokio::test]
-async fn echoed_callback_address_is_masked_in_results_and_errors() {
+async fn echoed_callback_address_is_redacted_in_results_and_errors() {
     let (_server, api) = start(&[]).await;
     let upstream = Upstream::start(|seen| match seen.target.as_str() {
-        "/refuses" => reply(400, &[("content-type", "text/plain")], format!("no: {}", seen.text())),
+        "/refuses" => http_response(400, &[("content-type", "text/plain")], format!("no: {}", seen.text())),
         "/jobs" => json_reply(202, &json!({})),
         _ => json_reply(200, &json!({"status": "running"})),
     })
@@ -32,24 +32,24 @@ async fn echoed_callback_address_is_masked_in_results_and_errors() {
                           "method": "POST", "config": {"body": {"notify": "{{callbackUrl}}"}}});
         make(&api, tool).await;
     }
-    let id = taken(&execute(&api, "jobs", json!({"options": {"mode": "async"}})).await);
-    standing(&api, &id, "waiting").await;
+    let id = accepted_task(&execute(&api, "jobs", json!({"options": {"mode": "async"}})).await);
+    wait_for_status(&api, &id, "waiting").await;
     let url = callback_in(&posts(&upstream)[0]);
     let signature = url.split("sig=").nth(1).expect("a signature").to_owned();
     let echo = json!({"plain": url, "encoded": percent(&url), "twice": percent(&percent(&url))});
-    assert_eq!(bring(&url, &echo).await.status, 200);
-    let done = standing(&api, &id, "succeeded").await;
+    assert_eq!(send_callback(&url, &echo).await.status, 200);
+    let done = wait_for_status(&api, &id, "succeeded").await;
     assert!(done["result"]["data"]["plain"].as_str().expect("a text").ends_with("?sig=***"), "{done}");
     for field in ["encoded", "twice"] {
         let text = done["result"]["data"][field].as_str().expect("a text");
         assert!(text.ends_with("***") && text.len() < echo[field].as_str().expect("a text").len(), "{text}");
     }
-    assert!(!shown(&api, &done).await.contains(&signature));
+    assert!(!record_text(&api, &done).await.contains(&signature));
 
-    let id = taken(&execute(&api, "refuses", json!({"options": {"mode": "async"}})).await);
-    let failed = standing(&api, &id, "failed").await;
+    let id = accepted_task(&execute(&api, "refuses", json!({"options": {"mode": "async"}})).await);
+    let failed = wait_for_status(&api, &id, "failed").await;
     let url = callback_in(posts(&upstream).last().expect("a request"));
     let signature = url.split("sig=").nth(1).expect("a signature");
-    let shown = shown(&api, &failed).await;
+    let shown = record_text(&api, &failed).await;
     assert!(shown.contains("sig=***") && !shown.contains(signature), "{shown}");
 }

@@ -1,20 +1,20 @@
-//! Whose rights and secrets a task uses: those of the user it runs for, as long as that user has them.
+//! Permissions and secrets of a task: those of the user it runs for, while that user has them.
 
 use std::sync::Arc;
 
 use axum::http::Method;
 use haft_testkit::{
-    AskedModel, Client, Dialect, HaftProcess, ModelReply, ModelServer, Place, Upstream, eventually,
-    json_reply,
+    Client, FakeDialect, HaftProcess, ModelReply, ModelServer, RecordedModelRequest, TestStorage, Upstream,
+    eventually, json_reply,
 };
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::{decide, items, paying};
+use super::{decide, items, payment_tool};
 use crate::http_tools::start;
 use crate::invitations::join;
 use crate::survival::Settings;
-use crate::tasks::{execute, make, standing, taken, task};
+use crate::tasks::{accepted_task, execute, make, task, wait_for_status};
 
 /// A space that Ada administers and Bob is an editor of.
 struct Team {
@@ -54,7 +54,7 @@ impl Team {
         team
     }
 
-    /// Bob's role, also where he is no member yet.
+    /// Sets Bob's role, and makes him a member if he is none.
     async fn set_role(&self, role: &str) {
         join(&self.ada, &self.invited, &self.space, "bob", role).await;
     }
@@ -67,10 +67,10 @@ impl Team {
         assert_eq!(changed.status, 200, "{}", changed.body);
     }
 
-    /// Bob's call of a tool that waits for an approval.
+    /// Makes a call of Bob's that waits for an approval.
     async fn bobs_payment(&self) -> String {
-        let id = taken(&execute(&self.bob, "pay", json!({"arguments": {"amount": 7}})).await);
-        standing(&self.ada, &id, "waiting").await;
+        let id = accepted_task(&execute(&self.bob, "pay", json!({"arguments": {"amount": 7}})).await);
+        wait_for_status(&self.ada, &id, "waiting").await;
         id
     }
 }
@@ -78,7 +78,7 @@ impl Team {
 #[tokio::test]
 async fn approval_link_of_a_deactivated_user_decides_nothing() {
     let team = Team::new().await;
-    let (upstream, tool) = paying().await;
+    let (upstream, tool) = payment_tool().await;
     make(&team.ada, tool).await;
     let id = team.bobs_payment().await;
     let made = team.bob.post(&format!("/api/approvals/{id}/link"), &json!({})).await;
@@ -102,9 +102,9 @@ async fn approval_link_of_a_deactivated_user_decides_nothing() {
 }
 
 #[tokio::test]
-async fn nothing_is_sent_for_a_user_who_lost_the_right_to_call() {
+async fn nothing_is_sent_for_a_user_who_lost_the_permission_to_call() {
     let team = Team::new().await;
-    let (upstream, pay) = paying().await;
+    let (upstream, pay) = payment_tool().await;
     make(&team.ada, pay).await;
     let own = json!({"name": "own", "description": "d", "url": upstream.url("/"), "method": "POST",
                      "headers": {"X-Own": "secret://me/key"}});
@@ -113,8 +113,8 @@ async fn nothing_is_sent_for_a_user_who_lost_the_right_to_call() {
     assert_eq!(kept.status, 200, "{}", kept.body);
     for lost in ["active", "role", "membership"] {
         let approved = team.bobs_payment().await;
-        let delayed = taken(&execute(&team.bob, "own", json!({"options": {"delay": 3}})).await);
-        let retried = taken(&execute(&team.bob, "pay", json!({"options": {"delay": 600}})).await);
+        let delayed = accepted_task(&execute(&team.bob, "own", json!({"options": {"delay": 3}})).await);
+        let retried = accepted_task(&execute(&team.bob, "pay", json!({"options": {"delay": 600}})).await);
         match lost {
             "active" => team.set_active(false).await,
             "role" => team.set_role("viewer").await,
@@ -130,14 +130,14 @@ async fn nothing_is_sent_for_a_user_who_lost_the_right_to_call() {
             assert_eq!(done.status, 200, "{}", done.body);
         }
         for id in [&approved, &delayed, &retried] {
-            let ended = standing(&team.ada, id, "failed").await;
+            let ended = wait_for_status(&team.ada, id, "failed").await;
             let error = &ended["result"]["error"];
             assert_eq!((&error["kind"], &ended["deadLetter"]), (&json!("Denied"), &json!(false)), "{ended}");
-            let said = error["message"].as_str().expect("words");
-            assert!(said.starts_with("The user who started this may no longer call tools"), "{said}");
+            let message = error["message"].as_str().expect("a text");
+            assert!(message.starts_with("The user who started this may no longer call tools"), "{message}");
         }
         let call = task(&team.ada, &delayed).await["callId"].as_str().expect("an id").to_owned();
-        eventually("the denial is on record", async || {
+        eventually("the denial is logged", async || {
             team.ada.get(&format!("/api/tool-calls/{call}")).await.data()["error"]["kind"] == "Denied"
         })
         .await;
@@ -145,21 +145,21 @@ async fn nothing_is_sent_for_a_user_who_lost_the_right_to_call() {
         team.set_role("editor").await;
     }
     assert!(upstream.seen().is_empty(), "{:?}", upstream.seen());
-    // Whoever has the right again can try again.
-    let id = taken(&execute(&team.ada, "pay", json!({})).await);
-    standing(&team.ada, &id, "waiting").await;
+    // With his role back, Bob can approve a call.
+    let id = accepted_task(&execute(&team.ada, "pay", json!({})).await);
+    wait_for_status(&team.ada, &id, "waiting").await;
     assert_eq!(decide(&team.bob, &id, json!({"decision": "approve"})).await.status, 200);
-    standing(&team.ada, &id, "succeeded").await;
+    wait_for_status(&team.ada, &id, "succeeded").await;
 }
 
 #[tokio::test]
-async fn turn_of_a_deactivated_user_asks_no_model_when_a_task_wakes_it() {
-    let place = Place::new();
+async fn turn_of_a_deactivated_user_requests_no_model_when_a_task_wakes_it() {
+    let place = TestStorage::new();
     let log = std::env::temp_dir().join(format!("haft-rights-{}.log", std::process::id()));
     let settings = Settings::of(&place);
     let (server, operator) = settings.start_behind("exec 2>\"$1\"", log.to_str().expect("a path")).await;
     let team = Team::on(server, operator).await;
-    let model = ModelServer::start(async |asked: AskedModel| match asked.results().is_empty() {
+    let model = ModelServer::start(async |asked: RecordedModelRequest| match asked.results().is_empty() {
         true => ModelReply::calls([("report", json!({}))]),
         false => ModelReply::says("It is on its way."),
     })
@@ -176,15 +176,14 @@ async fn turn_of_a_deactivated_user_asks_no_model_when_a_task_wakes_it() {
     .await;
     make(&team.ada, json!({"name": "report", "description": "d", "url": upstream.url("/"), "async": true}))
         .await;
-    let provider =
-        json!({"name": "models", "kind": "openai", "baseUrl": model.base(Dialect::Openai), "apiKey": "k"});
+    let provider = json!({"name": "models", "kind": "openai", "baseUrl": model.base(FakeDialect::Openai), "apiKey": "k"});
     assert_eq!(team.ada.post("/api/providers", &provider).await.status, 201);
     let agent = json!({"name": "clerk", "systemPrompt": "Be brief.", "toolIds": ["report"],
                        "config": {"provider": "models", "model": "test-model"}});
     let made = team.ada.post("/api/agents", &agent).await;
     assert_eq!(made.status, 201, "{}", made.body);
-    let said = json!({"agentId": "clerk", "messages": [{"role": "user", "content": "A report, please."}]});
-    let reply = team.bob.post("/api/chat", &said).await;
+    let body = json!({"agentId": "clerk", "messages": [{"role": "user", "content": "A report, please."}]});
+    let reply = team.bob.post("/api/chat", &body).await;
     assert_eq!(reply.data()["message"]["content"], "It is on its way.", "{}", reply.body);
     let asked = model.seen().len();
     team.set_active(false).await;
@@ -194,7 +193,7 @@ async fn turn_of_a_deactivated_user_asks_no_model_when_a_task_wakes_it() {
         std::fs::read_to_string(&log).expect("a log").contains(refused)
     })
     .await;
-    assert_eq!(model.seen().len(), asked, "no model was asked");
+    assert_eq!(model.seen().len(), asked, "no request reached a model");
     team.set_active(true).await;
     let id = reply.data()["conversationId"].as_str().expect("an id");
     let read = team.bob.get(&format!("/api/conversations/{id}")).await;
@@ -205,14 +204,14 @@ async fn turn_of_a_deactivated_user_asks_no_model_when_a_task_wakes_it() {
         "{last}"
     );
     let _ = std::fs::remove_file(log);
-    // Whoever has the right again goes on with the conversation.
+    // With his permissions back, Bob can continue the conversation.
     let again = json!({"conversationId": id, "messages": [{"role": "user", "content": "And now?"}]});
     let reply = team.bob.post("/api/chat", &again).await;
     assert_eq!(reply.status, 200, "{}", reply.body);
 }
 
 #[tokio::test]
-async fn only_the_user_of_a_task_retries_it_with_their_own_secrets() {
+async fn only_the_user_of_a_task_can_retry_it_with_personal_secrets() {
     let team = Team::new().await;
     let upstream = Upstream::start(|_| json_reply(400, &json!({}))).await;
     let mut own = json!({"name": "pay", "description": "d", "url": upstream.url("/"), "method": "POST",
@@ -222,39 +221,40 @@ async fn only_the_user_of_a_task_retries_it_with_their_own_secrets() {
         let kept = client.put("/api/secrets/key?owner=me", &json!({"value": value})).await;
         assert_eq!(kept.status, 200, "{}", kept.body);
     }
-    let id = taken(&execute(&team.bob, "pay", json!({"options": {"mode": "async"}})).await);
-    standing(&team.ada, &id, "failed").await;
+    let id = accepted_task(&execute(&team.bob, "pay", json!({"options": {"mode": "async"}})).await);
+    wait_for_status(&team.ada, &id, "failed").await;
     let retry =
         async |client: &Client, id: &str| client.post(&format!("/api/tasks/{id}/retry"), &json!({})).await;
     let refused = retry(&team.ada, &id).await;
     assert_eq!((refused.status, refused.kind()), (403, "Permission"), "{}", refused.body);
-    let said = "pay uses secrets of the user who started the task, so only that user can retry it";
-    assert!(refused.message().starts_with(said), "{}", refused.message());
+    let expected = "pay uses secrets of the user who started the task, so only that user can retry it";
+    assert!(refused.message().starts_with(expected), "{}", refused.message());
     assert_eq!(upstream.seen().len(), 1);
-    assert_eq!(task(&team.ada, &id).await["status"], "failed", "and the task stays as it was");
+    assert_eq!(task(&team.ada, &id).await["status"], "failed", "the task is unchanged");
     assert_eq!(retry(&team.bob, &id).await.status, 200);
     eventually("Bob's retry is sent", async || upstream.seen().len() == 2).await;
-    standing(&team.ada, &id, "failed").await;
+    wait_for_status(&team.ada, &id, "failed").await;
     let keys: Vec<_> = upstream.seen().iter().map(|seen| seen.header("x-own").map(str::to_owned)).collect();
     assert_eq!(keys, [Some("key-of-bob".to_owned()), Some("key-of-bob".to_owned())]);
 
-    // A tool without such secrets can be retried by others, and only in the form that was checked then.
-    let (_, plain) = paying().await;
+    // Others can retry a task whose tool uses no personal secrets. The task is denied if the tool uses them
+    // later.
+    let (_, plain) = payment_tool().await;
     for field in ["policy", "inputSchema"] {
         own[field] = plain[field].clone();
     }
     assert_eq!(team.ada.put("/api/tools/pay", &plain).await.status, 200);
     let id = team.bobs_payment().await;
     assert_eq!(team.ada.post(&format!("/api/tasks/{id}/cancel"), &json!({})).await.status, 200);
-    standing(&team.ada, &id, "cancelled").await;
+    wait_for_status(&team.ada, &id, "cancelled").await;
     let again = retry(&team.ada, &id).await;
     assert_eq!(again.status, 200, "{}", again.body);
-    standing(&team.ada, &id, "waiting").await;
+    wait_for_status(&team.ada, &id, "waiting").await;
     assert_eq!(team.ada.put("/api/tools/pay", &own).await.status, 200);
     assert_eq!(decide(&team.ada, &id, json!({"decision": "approve"})).await.status, 200);
-    let ended = standing(&team.ada, &id, "failed").await;
+    let ended = wait_for_status(&team.ada, &id, "failed").await;
     let error: &Value = &ended["result"]["error"];
     assert_eq!(error["kind"], "Denied", "{ended}");
-    assert!(error["message"].as_str().expect("words").starts_with(said), "{ended}");
+    assert!(error["message"].as_str().expect("a text").starts_with(expected), "{ended}");
     assert_eq!(upstream.seen().len(), 2);
 }

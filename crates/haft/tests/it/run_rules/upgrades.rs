@@ -1,5 +1,5 @@
-//! An older server beside a newer one on one PostgreSQL: the older one takes no more runs. One of this version or later
-//! logs why and stops.
+//! An older server beside a newer one on one PostgreSQL: the older one claims no more runs. Servers of this
+//! version or later log the reason and stop.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use serde_json::json;
 
 use crate::survival::database::{Database, ask, psql};
 use crate::survival::{Settings, skipped};
-use crate::tasks::{execute, make, standing, taken};
+use crate::tasks::{accepted_task, execute, make, wait_for_status};
 
-/// Tasks in the test beside the release candidate.
+/// Number of tasks in the test with the release candidate.
 const TASKS: usize = 8;
 
 #[tokio::test]
@@ -23,20 +23,20 @@ async fn older_server_stops_when_a_newer_one_upgraded_the_database() {
     let log_path = log.to_str().expect("a path");
     let (mut server, api) = settings.start_behind("exec 2>\"$1\"", log_path).await;
     make(&api, json!({"name": "late", "description": "d", "url": upstream.url("/"), "method": "POST"})).await;
-    let id = taken(&execute(&api, "late", json!({"options": {"delay": 2}})).await);
-    // All that an upgrade does that this version can know of.
+    let id = accepted_task(&execute(&api, "late", json!({"options": {"delay": 2}})).await);
+    // The only part of an upgrade that this version can recognize.
     psql(&url, "INSERT INTO schema_version (version) VALUES (1000)");
     assert!(server.ends_within(Duration::from_secs(30)).await, "it stops by itself");
     assert_ne!(server.ended().await, Some(0));
-    let said = std::fs::read_to_string(&log).expect("a log");
+    let log_text = std::fs::read_to_string(&log).expect("a log");
     let _ = std::fs::remove_file(log);
-    assert!(said.contains("A newer Haft upgraded the database to schema version 1000"), "{said}");
-    assert!(upstream.seen().is_empty(), "the newer server's task was left to it");
+    assert!(log_text.contains("A newer Haft upgraded the database to schema version 1000"), "{log_text}");
+    assert!(upstream.seen().is_empty(), "the task was left to the newer server");
     let worker = settings.haft(&["worker"], "").await;
     assert!(worker.code != 0 && worker.stderr.contains("made by a newer Haft"), "{}", worker.stderr);
     psql(&url, "DELETE FROM schema_version WHERE version = 1000");
     let (_server, api) = settings.start().await;
-    standing(&api, &id, "succeeded").await;
+    wait_for_status(&api, &id, "succeeded").await;
     assert_eq!(upstream.seen().len(), 1);
 }
 
@@ -54,17 +54,17 @@ async fn release_candidate_claims_nothing_beside_this_version() {
     .await;
     // One task at a time, so that others are in the queue while the candidate polls it every second.
     let settings = Settings::sharing(&url).with("HAFT_TASK_PLACES", "1");
-    // A call that the candidate made would fail.
+    // A call that the candidate executes would fail.
     let older = settings.clone().with("HAFT_ALLOW_PRIVATE_NETWORKS", "10.0.0.0/8");
     let (_older, older_api) = older.start_behind("exec \"$1\" serve", &previous).await;
     let (_server, api) = settings.start().await;
     make(&api, json!({"name": "note", "description": "d", "url": upstream.url("/"), "method": "POST"})).await;
     let mut ids = Vec::new();
     for _ in 0..TASKS {
-        ids.push(taken(&execute(&api, "note", json!({"options": {"mode": "async"}})).await));
+        ids.push(accepted_task(&execute(&api, "note", json!({"options": {"mode": "async"}})).await));
     }
     for id in ids {
-        standing(&api, &id, "succeeded").await;
+        wait_for_status(&api, &id, "succeeded").await;
     }
     assert_eq!(upstream.seen().len(), TASKS, "each task was executed once");
     assert_eq!(ask(&url, "SELECT COUNT(*) FROM runs WHERE worker IS NOT NULL OR deaths > 0"), "0");

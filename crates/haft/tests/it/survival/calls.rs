@@ -1,4 +1,4 @@
-//! The call log through stops, kills and a disk that does not answer: a call that was answered is on record.
+//! The call log under clean stops, kills and a blocked database: a kill loses only the most recent entries.
 
 use std::any::Any;
 use std::collections::HashSet;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::http::Method;
-use haft_testkit::{Client, Place, Reply};
+use haft_testkit::{Client, TestResponse, TestStorage};
 use serde_json::json;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
@@ -17,18 +17,18 @@ const ROUNDS: usize = 5;
 const MOST_SETS: usize = 5;
 const CALLERS: usize = 8;
 
-/// A crash loses no more than 100 ms, it is promised, on a machine that has time to write. Here others take it.
-const LOST: Duration = Duration::from_millis(250);
+/// Maximum loss in a crash. 100 ms are promised on a machine that has time to write; a busy one gets more.
+const MAX_LOSS: Duration = Duration::from_millis(250);
 
-/// Thousands of rows that had to wait are written within this time.
+/// Time limit for writing thousands of delayed log entries.
 const A_MINUTE: Duration = Duration::from_secs(60);
 
-/// The ids of calls that were answered with success, and when.
-type Answered = Arc<Mutex<Vec<(String, Instant)>>>;
+/// The ids of successful calls, with the time of the response.
+type Successes = Arc<Mutex<Vec<(String, Instant)>>>;
 
-/// Calls a tool again and again, each time under another id; gives the first answer that is no success, if one
-/// came before the server was gone.
-async fn call_on(api: Client, prefix: String, answered: Answered) -> Option<Reply> {
+/// Calls a tool repeatedly, each time with another id. Returns the first reply that is no success, or `None`
+/// if the server is gone before.
+async fn call_repeatedly(api: Client, prefix: String, successes: Successes) -> Option<TestResponse> {
     for number in 0.. {
         let id = format!("{prefix}n{number}");
         let body = json!({"options": {"callId": id}});
@@ -36,13 +36,14 @@ async fn call_on(api: Client, prefix: String, answered: Answered) -> Option<Repl
         if reply.status != 200 {
             return Some(reply);
         }
-        answered.lock().expect("not poisoned").push((id, Instant::now()));
+        successes.lock().expect("not poisoned").push((id, Instant::now()));
     }
     None
 }
 
-fn begin(api: &Client, round: usize, answered: &Answered) -> Vec<JoinHandle<Option<Reply>>> {
-    let one = |caller| tokio::spawn(call_on(api.clone(), format!("r{round}c{caller}"), answered.clone()));
+fn begin(api: &Client, round: usize, successes: &Successes) -> Vec<JoinHandle<Option<TestResponse>>> {
+    let one =
+        |caller| tokio::spawn(call_repeatedly(api.clone(), format!("r{round}c{caller}"), successes.clone()));
     (0..CALLERS).map(one).collect()
 }
 
@@ -51,14 +52,14 @@ async fn make_tool(api: &Client) {
     assert_eq!(made.status, 201, "{}", made.body);
 }
 
-/// A while, each time another one.
-async fn a_while() {
+/// Sleeps for a random time.
+async fn pause_randomly() {
     let random = u64::from(Uuid::new_v4().as_bytes()[0]);
     tokio::time::sleep(Duration::from_millis(400 + 2 * random)).await;
 }
 
-/// The ids of all calls on record.
-async fn on_record(api: &Client) -> HashSet<String> {
+/// Returns the ids of all logged calls.
+async fn logged_ids(api: &Client) -> HashSet<String> {
     let mut ids = HashSet::new();
     let mut path = "/api/tool-calls?limit=200".to_owned();
     loop {
@@ -66,32 +67,32 @@ async fn on_record(api: &Client) -> HashSet<String> {
         assert_eq!(page.status, 200, "{}", page.body);
         for row in page.data()["items"].as_array().expect("a list") {
             let is_new = ids.insert(row["callId"].as_str().expect("an id").to_owned());
-            assert!(is_new, "{row} is there twice");
+            assert!(is_new, "{row} is logged twice");
         }
         let Some(cursor) = page.data()["nextCursor"].as_str() else { return ids };
         path = format!("/api/tool-calls?limit=200&cursor={cursor}");
     }
 }
 
-/// Those that are not on record.
-async fn missing(api: &Client, answered: &Answered) -> Vec<(String, Instant)> {
-    let there = on_record(api).await;
-    let answered = answered.lock().expect("not poisoned").clone();
-    assert!(answered.len() > CALLERS, "only {} calls were answered", answered.len());
-    answered.into_iter().filter(|(id, _)| !there.contains(id)).collect()
+/// Returns the successful calls that are not logged.
+async fn missing(api: &Client, successes: &Successes) -> Vec<(String, Instant)> {
+    let there = logged_ids(api).await;
+    let successes = successes.lock().expect("not poisoned").clone();
+    assert!(successes.len() > CALLERS, "only {} calls were successful", successes.len());
+    successes.into_iter().filter(|(id, _)| !there.contains(id)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_clean_stop_under_load_loses_no_row() {
-    let place = Place::new();
-    let (settings, answered) = (Settings::of(&place), Answered::default());
+async fn clean_stop_under_load_loses_no_log_entry() {
+    let place = TestStorage::new();
+    let (settings, successes) = (Settings::of(&place), Successes::default());
     for round in 0..ROUNDS {
         let (server, api) = settings.start().await;
         if round == 0 {
             make_tool(&api).await;
         }
-        let callers = begin(&api, round, &answered);
-        a_while().await;
+        let callers = begin(&api, round, &successes);
+        pause_randomly().await;
         server.terminate();
         assert_eq!(server.ended().await, Some(0));
         for caller in callers {
@@ -99,40 +100,40 @@ async fn a_clean_stop_under_load_loses_no_row() {
         }
     }
     let (_server, api) = settings.start().await;
-    let missing = missing(&api, &answered).await;
+    let missing = missing(&api, &successes).await;
     assert!(missing.is_empty(), "{} rows are lost: {:?}", missing.len(), missing.first());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_under_load_loses_the_last_moment_and_no_more() {
+async fn kill_under_load_loses_log_entries_of_the_last_moment_only() {
     let _alone = ALONE.lock().await;
     let mut lost: Vec<Duration> = Vec::new();
-    // A round may meet a machine that is busy with other tests, but not one of each set of rounds does.
+    // Other tests may keep the machine busy during some rounds, but not during every set of rounds.
     let is_seen =
-        |lost: &[Duration]| lost.chunks_exact(ROUNDS).any(|set| set.iter().all(|lost| *lost <= LOST));
+        |lost: &[Duration]| lost.chunks_exact(ROUNDS).any(|set| set.iter().all(|lost| *lost <= MAX_LOSS));
     while !is_seen(&lost) && lost.len() < MOST_SETS * ROUNDS {
         let round = lost.len();
-        let place = Place::new();
-        let (settings, answered) = (Settings::of(&place), Answered::default());
+        let place = TestStorage::new();
+        let (settings, successes) = (Settings::of(&place), Successes::default());
         let (server, api) = settings.start().await;
         make_tool(&api).await;
-        let callers = begin(&api, round, &answered);
-        a_while().await;
+        let callers = begin(&api, round, &successes);
+        pause_randomly().await;
         let killed = Instant::now();
         server.kill().await;
         for caller in callers {
             caller.await.expect("it calls");
         }
         let (_server, api) = settings.start().await;
-        let missing = missing(&api, &answered).await;
+        let missing = missing(&api, &successes).await;
         let longest = missing.iter().map(|(_, at)| killed.saturating_duration_since(*at)).max();
         lost.push(longest.unwrap_or_default());
     }
-    assert!(is_seen(&lost), "before a kill, rows of so long were lost: {lost:?}");
+    assert!(is_seen(&lost), "kills lost log entries of too long a time: {lost:?}");
 }
 
-/// Keeps everybody from writing to the log until it is dropped; none where nobody can, which is said.
-fn hold(place: &Place, settings: &Settings) -> Option<Box<dyn Any>> {
+/// Blocks writes to the call log until the result is dropped. Returns `None` if the lock cannot be held here.
+fn block_log(place: &TestStorage, settings: &Settings) -> Option<Box<dyn Any>> {
     if place.is_postgres() {
         let lock = "LOCK TABLE tool_call_chain IN ACCESS EXCLUSIVE MODE";
         return Some(Box::new(paused::Holder::of(settings.get("HAFT_DATABASE_URL"), lock)));
@@ -142,36 +143,36 @@ fn hold(place: &Place, settings: &Settings) -> Option<Box<dyn Any>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_that_cannot_be_written_refuses_calls_and_catches_up() {
-    let place = Place::new();
-    let (settings, answered) = (Settings::of(&place), Answered::default());
+async fn log_that_cannot_be_written_refuses_calls_and_catches_up() {
+    let place = TestStorage::new();
+    let (settings, successes) = (Settings::of(&place), Successes::default());
     let (_server, api) = settings.start().await;
     make_tool(&api).await;
-    let Some(holder) = hold(&place, &settings) else { return };
-    // Calls go on for as long as there is room for their records, which is for some thousands.
-    for caller in begin(&api, 0, &answered) {
+    let Some(holder) = block_log(&place, &settings) else { return };
+    // Calls succeed while the queue has slots for their log entries, which are some thousands.
+    for caller in begin(&api, 0, &successes) {
         let refused = caller.await.expect("it calls").expect("an answer");
         assert_eq!((refused.status, refused.kind()), (503, "Overloaded"), "{}", refused.body);
-        assert!(refused.message().contains("the call log cannot keep up"), "{}", refused.message());
+        assert!(refused.message().contains("the call log queue is full"), "{}", refused.message());
         assert_eq!(refused.header("retry-after"), Some("1"));
     }
     for path in ["/api/tools", "/api/tools/kept", "/healthz"] {
         assert_eq!(api.get(path).await.status, 200, "{path}");
     }
     let none = call(&api, "never").await;
-    assert_eq!(none.kind(), "Overloaded", "what cannot be recorded is not done: {}", none.body);
+    assert_eq!(none.kind(), "Overloaded", "a call that cannot be logged is not executed: {}", none.body);
 
     drop(holder);
-    let is_answered = async || call(&api, "after").await.status == 200;
-    within(FIVE_SECONDS, "calls are back without a restart", is_answered).await;
-    // Rows are written in the order of their calls, so the last one comes after all others.
+    let is_accepted = async || call(&api, "after").await.status == 200;
+    within(FIVE_SECONDS, "calls are back without a restart", is_accepted).await;
+    // Log entries are written in the order of the calls, so the last one follows all others.
     let is_written = async || api.get("/api/tool-calls/after").await.status == 200;
     within(A_MINUTE, "all rows are written", is_written).await;
-    let missing = missing(&api, &answered).await;
+    let missing = missing(&api, &successes).await;
     assert!(missing.is_empty(), "{} rows are lost: {:?}", missing.len(), missing.first());
     assert_eq!(api.get("/api/tool-calls/never").await.status, 404);
 }
 
-async fn call(api: &Client, id: &str) -> Reply {
+async fn call(api: &Client, id: &str) -> TestResponse {
     api.post("/api/tools/kept/execute", &json!({"options": {"callId": id}})).await
 }

@@ -1,4 +1,4 @@
-//! A PostgreSQL of one test alone, which may be stopped and started.
+//! A PostgreSQL server for one test, which can stop and start it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use super::skipped;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Gone when dropped.
+/// Stopped and removed when dropped.
 pub(crate) struct Cluster {
     programs: PathBuf,
     home: PathBuf,
@@ -17,29 +17,29 @@ pub(crate) struct Cluster {
     is_root: bool,
 }
 
-/// How a server is stopped.
+/// The mode of a stop.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Stop {
     /// Connections are cut, transactions rolled back, everything written.
     Fast,
-    /// As a crash would.
+    /// Like a crash.
     Immediate,
 }
 
 impl Cluster {
-    /// Makes and starts one, or says why there is none.
+    /// Creates and starts a cluster. Returns `None` and reports a skipped test if that is not possible here.
     pub(crate) fn new() -> Option<Self> {
         if std::env::var_os("HAFT_TEST_POSTGRES").is_none() {
             skipped("HAFT_TEST_POSTGRES is not set");
             return None;
         }
         let Some(programs) = programs() else {
-            skipped("there is no initdb for a PostgreSQL that may be restarted");
+            skipped("initdb is not installed");
             return None;
         };
         let id = Command::new("id").arg("-u").output().expect("id runs");
         let is_root = id.stdout.trim_ascii() == b"0";
-        // Where the user that it runs as can be, too.
+        // A directory that the user `postgres` can access, too.
         let base = if is_root { PathBuf::from("/var/tmp") } else { std::env::temp_dir() };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let home = base.join(format!("haft-survival-{}-{number}", std::process::id()));
@@ -82,7 +82,7 @@ impl Cluster {
         self.run("pg_ctl", &["-w", "-m", mode, "stop"])
     }
 
-    /// Runs one of PostgreSQL's programs on the cluster.
+    /// Runs a program of PostgreSQL on the cluster.
     fn run(&self, program: &str, arguments: &[&str]) -> bool {
         let program = self.programs.join(program);
         let mut command = if self.is_root {
@@ -93,7 +93,7 @@ impl Cluster {
             Command::new(program)
         };
         command.arg("-D").arg(self.home.join("data")).args(arguments).current_dir(&self.home);
-        // What goes on in the background must not hold the pipes of the test open.
+        // Background processes must not keep the pipes of the test open.
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(Stdio::null()).status().expect("it runs").success()
     }
@@ -106,7 +106,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Where the newest PostgreSQL of this machine has its programs.
+/// Returns the directory of the programs of the newest PostgreSQL on this machine.
 fn programs() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let named = std::env::split_paths(&path).find(|directory| directory.join("initdb").exists());

@@ -1,4 +1,4 @@
-//! A database of its own on the PostgreSQL of the tests, for tests that need one whatever the others run on.
+//! A separate database on the PostgreSQL of the tests, for tests that need PostgreSQL in every run.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,14 +9,14 @@ use super::skipped;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Gone when dropped.
+/// Deleted when dropped.
 pub(crate) struct Database {
     server: Url,
     name: String,
 }
 
 impl Database {
-    /// Makes one, or says why there is none.
+    /// Creates a database. Returns `None` and reports a skipped test if no PostgreSQL is configured.
     pub(crate) fn new() -> Option<Self> {
         let Ok(server) = std::env::var("HAFT_TEST_POSTGRES") else {
             skipped("HAFT_TEST_POSTGRES is not set");
@@ -34,7 +34,7 @@ impl Database {
         url.to_string()
     }
 
-    /// The same by way of another port of this machine.
+    /// Returns the URL with another port of this machine.
     pub(crate) fn url_by(&self, port: u16) -> String {
         let mut url = Url::parse(&self.url()).expect("a URL");
         url.set_host(Some("127.0.0.1")).expect("a host");
@@ -42,7 +42,7 @@ impl Database {
         url.to_string()
     }
 
-    /// Where its server listens.
+    /// Returns the address of the database server.
     pub(crate) fn address(&self) -> String {
         let host = self.server.host_str().expect("a host");
         format!("{host}:{}", self.server.port().unwrap_or(5432))
@@ -61,7 +61,7 @@ pub(crate) fn psql(url: &str, sql: &str) {
     assert!(done.expect("psql runs").success(), "{sql}");
 }
 
-/// What a statement answers, as text.
+/// Runs a query, and returns its result as text.
 pub(crate) fn ask(url: &str, sql: &str) -> String {
     let output =
         Command::new("psql").args(["-q", "-A", "-t", "-X", url, "-c", sql]).output().expect("psql runs");

@@ -1,19 +1,19 @@
-//! Another process that holds the database's lock: writes are refused in time, all else goes on.
+//! Another process that holds the lock of the database: writes are refused in time, everything else works.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use haft_testkit::{Client, HaftProcess, Place, eventually};
+use haft_testkit::{Client, HaftProcess, TestStorage, eventually};
 use serde_json::json;
 
 use super::{FIVE_SECONDS, Settings, call, mock, skipped, within};
 
-/// A write waits five seconds for the lock; a busy machine gets more.
+/// Time limit for a refused write, which waits five seconds for the lock. A busy machine gets more.
 const A_WRITE: Duration = Duration::from_secs(8);
 
-/// What needs no lock waits for none.
+/// Time limit for requests that need no lock.
 const AT_ONCE: Duration = Duration::from_secs(3);
 
 const SCRIPT: &str = "
@@ -25,18 +25,18 @@ sys.stdin.read()
 connection.execute('ROLLBACK')
 ";
 
-/// Holds the lock until it is dropped.
+/// Holds the lock of a SQLite database until it is dropped.
 pub(crate) struct Holder(Child);
 
 impl Holder {
-    /// None where nobody can hold it, which is said.
+    /// Returns `None` and reports a skipped test if Python is missing.
     pub(crate) fn of(database: &Path) -> Option<Self> {
         let mut command = Command::new("python3");
         command.args(["-c", SCRIPT]).arg(database).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = match command.spawn() {
             Ok(child) => child,
             Err(error) => {
-                skipped(&format!("there is no python3 to hold a lock: {error}"));
+                skipped(&format!("python3 cannot be started to hold a lock: {error}"));
                 return None;
             }
         };
@@ -55,27 +55,27 @@ impl Drop for Holder {
     }
 }
 
-/// A server on SQLite with a tool, and its place.
-async fn start() -> Option<(Place, HaftProcess, Client)> {
-    let place = Place::new();
+/// Starts a server on SQLite and creates a tool. Returns `None` and reports a skipped test on PostgreSQL.
+async fn start() -> Option<(TestStorage, HaftProcess, Client)> {
+    let place = TestStorage::new();
     if place.is_postgres() {
-        skipped("PostgreSQL has no lock on all of it");
+        skipped("PostgreSQL has no lock for a whole database");
         return None;
     }
     let (server, api) = Settings::of(&place).start().await;
-    // The first use of a token is noted in the database, so this one is used before that is locked.
+    // The first use of a token is recorded in the database, so this request must precede the lock.
     assert_eq!(api.post("/api/tools", &mock("kept", &json!(1))).await.status, 201);
     Some((place, server, api))
 }
 
 #[tokio::test]
-async fn a_locked_database_refuses_writes_in_time_and_takes_them_again() {
+async fn locked_database_refuses_writes_in_time_and_accepts_them_again() {
     let Some((place, _server, api)) = start().await else { return };
     let Some(holder) = Holder::of(&place.directory.join("haft.db")) else { return };
     let asked = Instant::now();
     let refused = api.post("/api/tools", &mock("late", &json!(1))).await;
     assert_eq!((refused.status, refused.kind()), (503, "Unavailable"), "{}", refused.body);
-    assert!(refused.message().contains("cannot be read or written"), "{}", refused.message());
+    assert!(refused.message().contains("currently unavailable"), "{}", refused.message());
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert!(asked.elapsed() < A_WRITE, "{:?}", asked.elapsed());
     let asked = Instant::now();
@@ -99,15 +99,19 @@ async fn server_is_not_ready_while_the_call_log_cannot_be_written() {
     let status = async || api.get("/readyz").await.status;
     eventually("the server is not ready", async || status().await == 503).await;
     assert_eq!(api.get("/readyz").await.body, json!({"status": "the call log cannot be written"}));
-    assert_eq!(call(&api, "kept").await.status, 200, "calls go on while there is room for their records");
+    assert_eq!(
+        call(&api, "kept").await.status,
+        200,
+        "calls work while the queue has slots for their log entries"
+    );
     drop(holder);
     eventually("the server is ready again", async || status().await == 200).await;
     let logged = async || api.get("/api/tool-calls").await.data()["items"].as_array().map(Vec::len);
-    eventually("both calls are on record", async || logged().await == Some(2)).await;
+    eventually("both calls are logged", async || logged().await == Some(2)).await;
 }
 
 #[tokio::test]
-async fn a_conversation_that_cannot_be_kept_is_refused_and_leaves_nothing() {
+async fn conversation_that_cannot_be_stored_is_refused_and_leaves_nothing() {
     let Some((place, _server, api)) = start().await else { return };
     let script = json!([{"text": "Yes."}, {"text": "Yes."}, {"text": "Yes."}, {"text": "Yes."}]);
     let model = json!({"name": "play", "kind": "scripted", "script": script});
@@ -126,14 +130,14 @@ async fn a_conversation_that_cannot_be_kept_is_refused_and_leaves_nothing() {
     let (streamed, detached) = tokio::join!(ask("stream"), ask("detach"));
     for refused in [streamed, detached] {
         assert_eq!((refused.status, refused.kind()), (503, "Unavailable"), "{}", refused.body);
-        assert!(refused.message().contains("cannot be read or written"), "{}", refused.message());
+        assert!(refused.message().contains("currently unavailable"), "{}", refused.message());
     }
     assert!(asked.elapsed() < A_WRITE * 2, "{:?}", asked.elapsed());
     let all = async || api.get("/api/conversations").await.data()["items"].as_array().map(Vec::len);
-    assert_eq!(all().await, Some(1), "only the one of before");
+    assert_eq!(all().await, Some(1), "only the earlier conversation");
     drop(holder);
-    let is_kept = async || ask("detach").await.status == 202;
-    within(FIVE_SECONDS, "a conversation without a restart", is_kept).await;
+    let is_accepted = async || ask("detach").await.status == 202;
+    within(FIVE_SECONDS, "a conversation without a restart", is_accepted).await;
     assert_eq!(all().await, Some(2));
 }
 
@@ -156,7 +160,7 @@ async fn writers_that_wait_for_a_lock_do_not_wait_for_each_other() {
 }
 
 #[tokio::test]
-async fn who_reads_by_a_new_token_does_not_wait_for_a_lock() {
+async fn request_with_a_new_token_does_not_wait_for_a_lock() {
     let Some((place, server, api)) = start().await else { return };
     let made = api.post("/api/tokens", &json!({"name": "new", "scope": "call"})).await;
     let fresh = Client::new(&server.url, made.data()["token"].as_str().expect("a token"));
@@ -165,7 +169,7 @@ async fn who_reads_by_a_new_token_does_not_wait_for_a_lock() {
     assert_eq!(call(&fresh, "kept").await.status, 200);
     assert!(
         asked.elapsed() < AT_ONCE,
-        "that a token was used is noted while nobody waits: {:?}",
+        "the use of a token is recorded in the background: {:?}",
         asked.elapsed()
     );
 }

@@ -1,4 +1,4 @@
-//! Somebody who holds a transaction open: a server that is paused in the midst of one, and writers in a queue.
+//! Transactions that stay open: a server that is paused inside a transaction, and writers in a queue.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -11,14 +11,14 @@ use serde_json::json;
 use super::database::{Database, ask};
 use super::{FIVE_SECONDS, Settings, call, mock, skipped, within};
 
-/// A transaction that nobody goes on with may hold up others for so long, and no longer.
-const FORSAKEN: Duration = Duration::from_secs(30);
+/// Time limit until an abandoned transaction no longer blocks other writers.
+const ABANDONED: Duration = Duration::from_secs(30);
 
 const IDLE: &str = "SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND state = 'idle in transaction'";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_paused_in_a_write_holds_up_the_others_not_for_long() {
+async fn server_that_is_paused_inside_a_write_blocks_others_for_a_limited_time() {
     let Some(database) = Database::new() else { return };
     let settings = Settings::sharing(&database.url());
     let file = std::env::temp_dir().join(format!("haft-paused-{}", std::process::id()));
@@ -44,13 +44,13 @@ async fn a_server_that_is_paused_in_a_write_holds_up_the_others_not_for_long() {
     }
     if is_within {
         let is_made = async || there.post("/api/tools", &mock("made", &json!(1))).await.status == 201;
-        within(FORSAKEN, "a write at the other", is_made).await;
+        within(ABANDONED, "a write at the other server", is_made).await;
         signal("-CONT");
-        // What was cut off there is over, and the next write works.
+        // The interrupted transaction was aborted, and the next write works.
         let is_made = async || here.post("/api/tools", &mock("next", &json!(1))).await.status == 201;
-        within(FIVE_SECONDS, "a write where the pause was", is_made).await;
+        within(FIVE_SECONDS, "a write at the paused server", is_made).await;
     } else {
-        skipped("it was never paused in the midst of a transaction");
+        skipped("the server was never paused inside a transaction");
     }
     first.kill().await;
     for writer in writers {
@@ -67,7 +67,7 @@ async fn write(api: Client, writer: usize) {
     }
 }
 
-/// Holds what a statement locks until it is dropped.
+/// Holds the locks of a statement until it is dropped.
 pub(super) struct Holder(Child);
 
 impl Holder {
@@ -92,13 +92,13 @@ impl Drop for Holder {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn writers_in_a_queue_shut_nobody_else_out() {
+async fn queued_writers_do_not_block_calls() {
     let Some(database) = Database::new() else { return };
     let (_server, api) = Settings::sharing(&database.url()).start().await;
     assert_eq!(api.post("/api/tools", &mock("kept", &json!(1))).await.status, 201);
-    // All changes wait for it.
+    // All changes wait for this row.
     let holder = Holder::of(&database.url(), "UPDATE revision SET value = value WHERE id = 1");
-    // More than there are connections.
+    // More writers than the server has connections.
     let begin = |number: usize| {
         let api = api.clone();
         tokio::spawn(async move { api.post("/api/tools", &mock(&format!("t{number}"), &json!(1))).await })
@@ -107,7 +107,7 @@ async fn writers_in_a_queue_shut_nobody_else_out() {
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(9) {
         let called = call(&api, "kept").await;
-        assert_eq!(called.status, 200, "the database is there: {}", called.body);
+        assert_eq!(called.status, 200, "the database is available: {}", called.body);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     for writer in writers {

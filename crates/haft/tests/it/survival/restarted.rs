@@ -1,4 +1,4 @@
-//! PostgreSQL stopped and started again: a clear answer in between, and everything back without a restart of ours.
+//! PostgreSQL stopped and started again: a clear error in between, and recovery without a restart of Haft.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use super::cluster::{Cluster, Stop};
 use super::{FIVE_SECONDS, Settings, call, mock, within};
 
-/// Makes tools one after the other until it is told to end, and gives those that were acknowledged.
+/// Creates tools one after the other until it is ended, and returns the names of the acknowledged ones.
 struct Writer {
     ends: Arc<AtomicBool>,
     task: JoinHandle<Vec<String>>,
@@ -47,7 +47,7 @@ impl Writer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_goes_and_comes_is_waited_for() {
+async fn server_recovers_when_the_database_is_started_again() {
     let Some(cluster) = Cluster::new() else { return };
     let (_server, api) = Settings::sharing(&cluster.url()).start().await;
     assert_eq!(api.post("/api/tools", &mock("kept", &json!("kept"))).await.status, 201);
@@ -56,7 +56,7 @@ async fn a_database_that_goes_and_comes_is_waited_for() {
     let gone = Instant::now();
     cluster.stop(Stop::Immediate);
     let first = call(&api, "kept").await;
-    // For a moment changes may still be trusted, and calls need no database.
+    // Cached definitions are still valid for a moment, and calls need no database.
     if gone.elapsed() < Duration::from_millis(1500) {
         assert_eq!((first.status, &first.data()["data"]), (200, &json!("kept")), "{}", first.body);
     }
@@ -65,7 +65,7 @@ async fn a_database_that_goes_and_comes_is_waited_for() {
     assert_eq!((refused.status, refused.kind()), (503, "Unavailable"), "{}", refused.body);
     assert!(refused.header("retry-after").is_some(), "{:?}", refused.headers);
     assert!(asked.elapsed() < FIVE_SECONDS, "{:?}", asked.elapsed());
-    within(FIVE_SECONDS, "nobody is let in", async || call(&api, "kept").await.status == 503).await;
+    within(FIVE_SECONDS, "callers are refused", async || call(&api, "kept").await.status == 503).await;
     assert_eq!((api.get("/healthz").await.status, api.get("/readyz").await.status), (200, 503));
 
     cluster.start();
@@ -78,7 +78,7 @@ async fn a_database_that_goes_and_comes_is_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_acknowledged_survives_restarts_of_the_database() {
+async fn acknowledged_writes_survive_restarts_of_the_database() {
     let Some(cluster) = Cluster::new() else { return };
     let (_server, api) = Settings::sharing(&cluster.url()).start().await;
     assert_eq!(api.get("/api/tools").await.status, 200);

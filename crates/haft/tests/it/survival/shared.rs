@@ -1,4 +1,4 @@
-//! Two servers on one PostgreSQL: what changes at one is so at the other, and of two writers one wins.
+//! Two servers on one PostgreSQL: changes at one reach the other, and one of two concurrent writers wins.
 
 use axum::http::Method;
 use haft_testkit::{Client, HaftProcess, Upstream, json_reply};
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::database::Database;
 use super::{FIVE_SECONDS, ONE_SECOND, Settings, call, mock, within};
 
-/// Two servers, each with its admin.
+/// Two servers, with a client of the admin for each.
 struct Pair {
-    /// Dropped first, so that nobody uses the database when it goes.
+    /// Dropped first, so that no server uses the database when it is deleted.
     servers: [HaftProcess; 2],
     here: Client,
     there: Client,
@@ -22,19 +22,19 @@ impl Pair {
         let settings = Settings::sharing(&database.url());
         let (first, here) = settings.start().await;
         let (second, there) = settings.start().await;
-        // The space is in memory there before anything changes here.
+        // The second server has the space in memory before the first one changes it.
         assert_eq!(there.get("/api/tools").await.status, 200);
         Some(Self { servers: [first, second], here, there, _database: database })
     }
 
-    /// The same token at the second server.
+    /// Returns a client of the second server with this token.
     fn there_by(&self, token: &str) -> Client {
         Client::new(&self.servers[1].url, token)
     }
 }
 
 #[tokio::test]
-async fn a_tool_made_changed_and_deleted_at_one_is_so_at_the_other() {
+async fn tool_changes_at_one_server_reach_the_other() {
     let Some(pair) = Pair::new().await else { return };
     let Pair { here, there, .. } = &pair;
     let answers = async |data: Value| {
@@ -59,7 +59,7 @@ async fn a_tool_made_changed_and_deleted_at_one_is_so_at_the_other() {
 }
 
 #[tokio::test]
-async fn a_secret_changed_or_deleted_at_one_is_so_at_the_other() {
+async fn secret_changes_at_one_server_reach_the_other() {
     let upstream = Upstream::start(|seen| {
         let key = seen.header("x-api-key").unwrap_or_default();
         json_reply(200, &json!({"is": key.strip_prefix("key-number-")}))
@@ -69,11 +69,11 @@ async fn a_secret_changed_or_deleted_at_one_is_so_at_the_other() {
     let Pair { here, there, .. } = &pair;
     let tool = json!({"name": "keyed", "description": "d", "url": upstream.url("/"), "headers": {"X-Api-Key": "secret://key"}});
     assert_eq!(here.post("/api/tools", &tool).await.status, 201);
-    // That there is none is known there, and must not stay so.
+    // The second server caches that the secret is missing, and must update this.
     within(ONE_SECOND, "made", async || call(there, "keyed").await.status == 422).await;
     for number in ["1", "2"] {
-        let kept = here.put("/api/secrets/key", &json!({"value": format!("key-number-{number}")})).await;
-        assert_eq!(kept.status, 200, "{}", kept.body);
+        let put = here.put("/api/secrets/key", &json!({"value": format!("key-number-{number}")})).await;
+        assert_eq!(put.status, 200, "{}", put.body);
         let is_sent = async || call(there, "keyed").await.data()["data"]["is"] == number;
         within(ONE_SECOND, "the new value is sent", is_sent).await;
     }
@@ -82,7 +82,7 @@ async fn a_secret_changed_or_deleted_at_one_is_so_at_the_other() {
 }
 
 #[tokio::test]
-async fn rights_taken_at_one_end_at_the_other() {
+async fn permissions_revoked_at_one_server_end_at_the_other() {
     let Some(pair) = Pair::new().await else { return };
     let Pair { here, there, .. } = &pair;
     let user = json!({"name": "bob", "password": "correct horse battery"});
@@ -106,7 +106,8 @@ async fn rights_taken_at_one_end_at_the_other() {
     let (_, personal) = token(&session_here, json!({"name": "personal"})).await;
     let status = async |client: &Client| client.get("/api/me").await.status;
     for client in [&revoked, &in_team, &personal, &session] {
-        within(ONE_SECOND, "known there", async || status(client).await == 200).await;
+        within(ONE_SECOND, "the caller is known at the second server", async || status(client).await == 200)
+            .await;
     }
 
     assert_eq!(here.delete(&format!("/api/tokens/{id}")).await.status, 200);
@@ -114,26 +115,29 @@ async fn rights_taken_at_one_end_at_the_other() {
 
     assert_eq!(here.put(&member, &json!({"role": "viewer"})).await.status, 200);
     let makes = async || in_team.post("/api/tools", &mock("t", &json!(1))).await.status;
-    within(FIVE_SECONDS, "a role is less", async || makes().await == 403).await;
+    within(FIVE_SECONDS, "the role is reduced", async || makes().await == 403).await;
     assert_eq!(here.delete(&member).await.status, 200);
     within(FIVE_SECONDS, "a member is removed", async || status(&in_team).await == 401).await;
-    assert_eq!((status(&personal).await, status(&session).await), (200, 200), "bob is still somebody");
+    assert_eq!((status(&personal).await, status(&session).await), (200, 200), "bob's account still works");
 
     let off = here.send_json(Method::PATCH, &format!("/api/users/{bob}"), &json!({"isActive": false})).await;
     assert_eq!(off.status, 200, "{}", off.body);
     within(FIVE_SECONDS, "a user is deactivated", async || status(&personal).await == 401).await;
     within(FIVE_SECONDS, "and the session", async || status(&session).await == 401).await;
-    assert_eq!(there.get("/api/me").await.status, 200, "others stay");
+    assert_eq!(there.get("/api/me").await.status, 200, "other users are not affected");
 }
 
 #[tokio::test]
-async fn of_writers_upon_the_same_version_one_wins() {
+async fn one_of_two_writers_of_the_same_version_wins() {
     let Some(pair) = Pair::new().await else { return };
     let Pair { here, there, .. } = &pair;
     for round in 0..10 {
         let (name, path) = (format!("race{round}"), format!("/api/tools/race{round}"));
         assert_eq!(here.post("/api/tools", &mock(&name, &json!("before"))).await.status, 201);
-        within(ONE_SECOND, "known there", async || there.get(&path).await.status == 200).await;
+        within(ONE_SECOND, "the tool is known at the second server", async || {
+            there.get(&path).await.status == 200
+        })
+        .await;
         let write = async |client: &Client, data: Value| {
             client.with("if-match", "\"1\"").put(&path, &mock(&name, &data)).await
         };
@@ -159,11 +163,11 @@ async fn of_writers_upon_the_same_version_one_wins() {
 }
 
 #[tokio::test]
-async fn servers_that_start_together_on_nothing_all_start() {
+async fn servers_that_start_together_on_an_empty_database_all_start() {
     for _ in 0..3 {
         let Some(database) = Database::new() else { return };
         let settings = Settings::sharing(&database.url());
-        // Whoever comes first makes the schema and the admin; the others find them.
+        // The first server creates the schema and the admin; the others find them.
         let servers = tokio::join!(settings.start(), settings.start(), settings.start());
         for (_, api) in [&servers.0, &servers.1, &servers.2] {
             assert_eq!(api.get("/api/me").await.data()["user"]["name"], "admin");

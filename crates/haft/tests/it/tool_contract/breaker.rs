@@ -1,9 +1,9 @@
-//! Circuit breakers: what opens them, whom they refuse, how they are listed and closed.
+//! Circuit breakers: failures that open them, calls that they refuse, their list, and closing them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use haft_testkit::{Client, Upstream, eventually, json_reply, reply};
+use haft_testkit::{Client, Upstream, eventually, http_response, json_reply};
 use serde_json::{Value, json};
 use tokio::net::TcpSocket;
 
@@ -27,7 +27,7 @@ async fn open_circuits(api: &Client) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn failing_endpoints_leave_healthy_tools_of_the_same_origin_alone() {
+async fn failing_endpoints_do_not_affect_healthy_tools_of_the_same_origin() {
     let upstream = Upstream::start(|seen| match seen.target.as_str() {
         "/bad" | "/worse" => json_reply(500, &json!({"reason": "because"})),
         _ => json_reply(200, &json!({"ok": true})),
@@ -52,14 +52,14 @@ async fn failing_endpoints_leave_healthy_tools_of_the_same_origin_alone() {
     let keys: Vec<&Value> = open.iter().map(|circuit| &circuit["key"]).collect();
     assert_eq!(keys, [&json!(format!("bad at {origin}")), &json!(format!("worse at {origin}"))]);
 
-    // One wording: in the answer, in the list, in the log of calls; in the caller's language.
+    // The message is equal in the response, in the list and in the call log, and has the caller's language.
     let before_seconds = |text: &str| text.split(" A trial call").next().unwrap_or_default().to_owned();
     let refused = execute(&api, "bad", json!({})).await;
     let expected =
         format!("bad at {origin} is paused because its own calls kept failing (last failure: Server).");
     assert_eq!(before_seconds(refused.message()), expected);
-    assert_eq!(before_seconds(open[0]["message"].as_str().expect("words")), expected);
-    eventually("the refusal is logged in the same words", async || {
+    assert_eq!(before_seconds(open[0]["message"].as_str().expect("a text")), expected);
+    eventually("the refusal is logged with the same message", async || {
         let logged = api.get("/api/tool-calls?tool=bad&limit=50").await;
         let rows = logged.data()["items"].as_array().cloned().unwrap_or_default();
         let refused = rows.iter().find(|row| row["error"]["kind"] == "CircuitOpen");
@@ -73,25 +73,25 @@ async fn failing_endpoints_leave_healthy_tools_of_the_same_origin_alone() {
     let expected = format!("bad（上游：{origin}）自身的调用持续失败");
     assert!(refused.message().contains(&expected), "{}", refused.message());
     let listed = zh.get("/api/circuits?tool=bad").await;
-    let words: Vec<String> = listed.data()["items"]
+    let messages: Vec<String> = listed.data()["items"]
         .as_array()
         .expect("a list")
         .iter()
         .map(|one| one["message"].to_string())
         .collect();
-    assert!(words.iter().any(|words| words.contains("自身的调用持续失败")), "{words:?}");
+    assert!(messages.iter().any(|messages| messages.contains("自身的调用持续失败")), "{messages:?}");
 }
 
 #[tokio::test]
 async fn network_errors_elsewhere_or_after_connecting_pause_only_the_tool_itself() {
-    // Bound and never listening, so that connections are refused.
+    // Bound and not listening, so that connections are refused.
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
     let closed = format!("http://{}", socket.local_addr().expect("an address"));
     let location = format!("{closed}/");
     let upstream = Upstream::start(move |seen| match seen.target.as_str() {
-        "/undecodable" => reply(200, &[("content-encoding", "gzip")], "this is no gzip"),
-        "/redirect" => reply(302, &[("location", location.as_str())], ""),
+        "/undecodable" => http_response(200, &[("content-encoding", "gzip")], "this is no gzip"),
+        "/redirect" => http_response(302, &[("location", location.as_str())], ""),
         _ => json_reply(200, &json!({"ok": true})),
     })
     .await;
@@ -134,7 +134,7 @@ async fn the_open_circuit_of_an_origin_is_listed_and_closed_for_a_tool_that_was_
     assert_eq!(found, [(&json!(origin), &json!("open"))]);
     let reset = api.post("/api/tools/never/circuit/reset", &json!({})).await;
     assert_eq!(reset.data(), &json!({"reset": true}));
-    assert_eq!(execute(&api, "never", json!({})).await.kind(), "Network", "the call is let through");
+    assert_eq!(execute(&api, "never", json!({})).await.kind(), "Network", "the call is sent");
 }
 
 #[tokio::test]
@@ -176,9 +176,9 @@ async fn a_call_with_ten_retries_makes_all_its_attempts_and_counts_once() {
 }
 
 #[tokio::test]
-async fn failed_connections_pause_the_origin_until_somebody_closes_the_circuit() {
+async fn failed_connections_pause_the_origin_until_the_circuit_is_closed() {
     let (_server, api) = start(&[]).await;
-    // Taken and never listened at, so that connections are refused.
+    // Bound and not listening, so that connections are refused.
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
     let origin = format!("http://{}", socket.local_addr().expect("an address"));
@@ -202,7 +202,7 @@ async fn failed_connections_pause_the_origin_until_somebody_closes_the_circuit()
     assert_eq!(api.post("/api/circuits/reset", &json!({"key": origin})).await.status, 200);
     assert_eq!(execute(&api, "healthy", json!({})).await.kind(), "Network", "it is tried again");
 
-    // Closing by tool reaches what a pinned version called, too.
+    // Closing by tool also closes circuits of older, pinned versions.
     let elsewhere = TcpSocket::new_v4().expect("a socket");
     elsewhere.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
     let other = format!("http://{}", elsewhere.local_addr().expect("an address"));

@@ -17,7 +17,7 @@ async fn the_calculator_writes_large_numbers_out() {
 }
 
 #[tokio::test]
-async fn dates_are_read_echoed_and_refused_in_the_words_of_the_contract() {
+async fn dates_are_parsed_echoed_and_refused_as_the_contract_specifies() {
     let (_server, api) = start(&[]).await;
     let diff = json!({"operation": "diff", "date": "2018 February 03", "targetDate": "20180306T012345", "unit": "days", "timezone": "UTC"});
     let reply = execute(&api, "datetime", diff).await;
@@ -28,7 +28,7 @@ async fn dates_are_read_echoed_and_refused_in_the_words_of_the_contract() {
         (&json!("2018 February 03"), &json!("20180306T012345"), &json!("day"), &json!(31), &json!("31 days"))
     );
     let zh = api.with("accept-language", "zh");
-    for (arguments, words) in [
+    for (arguments, expected) in [
         (
             json!({"operation": "diff", "date": "2024-01-01", "targetDate": null}),
             "输入无效：targetDate: 计算日期差需要提供目标日期 (targetDate)",
@@ -55,7 +55,7 @@ async fn dates_are_read_echoed_and_refused_in_the_words_of_the_contract() {
     ] {
         let reply = execute(&zh, "datetime", arguments.clone()).await;
         assert_eq!((reply.status, reply.kind()), (400, "Validation"), "{arguments}");
-        assert!(reply.message().contains(words), "{arguments}: {}", reply.message());
+        assert!(reply.message().contains(expected), "{arguments}: {}", reply.message());
     }
 }
 

@@ -1,4 +1,4 @@
-//! Definitions: what is refused when it is saved, and in which words; what is accepted.
+//! Definitions of tools: refusals with their messages, and accepted definitions.
 
 use haft_testkit::{Upstream, json_reply};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ async fn refusals_name_their_cause() {
         (
             json!({"name": "find_tools", "description": "d", "url": url}),
             400,
-            "name: is a name that an agent's own tools have (find_tools, task_result, read_result)",
+            "name: is reserved for an agent's own tools (find_tools, task_result, read_result)",
             "name: 是智能体自带工具的名称（find_tools, task_result, read_result）",
         ),
         (
@@ -51,16 +51,16 @@ async fn refusals_name_their_cause() {
         (
             json!({"name": "t", "description": "d", "url": url, "security": {"allowedDomains": ["b.example", "*.example.org"]}}),
             400,
-            "config.security.allowedDomains: does not hold api.example.com, the host of the tool's own url",
+            "config.security.allowedDomains: does not include api.example.com, the host of the tool's url",
             "config.security.allowedDomains: 不包含 api.example.com",
         ),
     ] {
-        for (client, words) in
+        for (client, expected) in
             [(api.with("accept-language", "en"), en), (api.with("accept-language", "zh"), zh)]
         {
             let reply = client.post("/api/tools", &definition).await;
             assert_eq!(reply.status, status, "{definition}: {}", reply.body);
-            assert!(reply.message().contains(words), "{definition}: {}", reply.message());
+            assert!(reply.message().contains(expected), "{definition}: {}", reply.message());
         }
     }
     let right = json!({"name": "t", "description": "d", "url": url, "security": {"allowedDomains": ["*.example.com"]}});
@@ -93,7 +93,7 @@ async fn a_default_that_does_not_fit_is_ignored_in_every_call() {
     }
     let strict = json!({"arguments": {}, "options": {"strict": true}});
     assert_eq!(api.post("/api/tools/list/execute", &strict).await.status, 200);
-    assert_eq!(execute(&api, "list", json!({"limit": null})).await.status, 400, "what is given has to fit");
+    assert_eq!(execute(&api, "list", json!({"limit": null})).await.status, 400, "a given value must fit");
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn a_title_needs_one_language_only() {
     let definition = |title: Value| json!({"name": "t", "description": "d", "url": "https://api.example.com/x", "title": title});
     let tool = make(&api, "/api/tools", &definition(json!({"en": "Weather"}))).await;
     assert_eq!(tool["title"], json!({"en": "Weather", "zh": "Weather"}));
-    // The same file again makes no version.
+    // Saving an equal definition makes no version.
     let again = api.put("/api/tools/t", &definition(json!({"en": "Weather"}))).await;
     assert_eq!((again.status, &again.data()["version"]), (200, &json!(1)), "{}", again.body);
     for (given, expected) in [

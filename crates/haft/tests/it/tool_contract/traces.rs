@@ -1,6 +1,6 @@
 //! The trace of a request reaches the upstreams of http tools, also of tasks and of tools that an agent calls.
 
-use haft_testkit::{AskedModel, Dialect, ModelReply, Upstream, eventually, json_reply};
+use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest, Upstream, eventually, json_reply};
 use serde_json::json;
 
 use super::execute;
@@ -58,13 +58,13 @@ async fn traceparent_and_tracestate_reach_the_upstream_of_a_call_that_becomes_a_
 
 #[tokio::test]
 async fn traceparent_and_tracestate_of_a_chat_request_reach_the_upstreams_of_its_tools() {
-    let desk = Desk::new(async |asked: AskedModel| match asked.results().len() {
+    let desk = Desk::new(async |asked: RecordedModelRequest| match asked.results().len() {
         0 => ModelReply::calls([("weather", json!({"city": "Rome"}))]),
         _ => ModelReply::says("Four degrees."),
     })
     .await;
-    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
-    // The same through another agent that is a tool of the first.
+    let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
+    // A tool that calls the agent, so that the last case has two levels.
     let inner =
         json!({"name": "ask_clerk", "description": "Asks.", "type": "agent", "config": {"agent": agent}});
     make(&desk.api, "/api/tools", &inner).await;

@@ -1,13 +1,13 @@
-//! Tools of the client: the turn waits for them, and goes on when their results come back.
+//! Tools of the client: the turn waits for them, and continues when their results arrive.
 
-use haft_testkit::{AskedModel, Dialect, ModelReply, Reply};
+use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest, TestResponse};
 use serde_json::{Value, json};
 
 use super::{COMPLETIONS, RESPONSES, body, choice, complete, function};
 use crate::chat::{DIALECTS, Desk, user};
 
-/// Calls the client's tool, and the agent's own where it has one; then says what came of all.
-async fn both(asked: AskedModel) -> ModelReply {
+/// Calls the client's tool, and the agent's tool if it has one. Then writes all results.
+async fn both(asked: RecordedModelRequest) -> ModelReply {
     if !asked.results().is_empty() {
         let came: Vec<&str> = asked.results().iter().map(|result| result.content.as_str()).collect();
         return ModelReply::says(came.join(" & "));
@@ -22,8 +22,8 @@ async fn both(asked: AskedModel) -> ModelReply {
     }
 }
 
-/// The history with an answer's message, and a result for each of its calls.
-fn returned(asked: &Value, reply: &Reply) -> Value {
+/// Returns the history with the message of a reply, and a result for each of its calls.
+fn with_results(asked: &Value, reply: &TestResponse) -> Value {
     let message = &choice(reply)["message"];
     let mut messages = asked.as_array().expect("a list").clone();
     messages.push(message.clone());
@@ -41,7 +41,7 @@ fn with_tools() -> Value {
 }
 
 #[tokio::test]
-async fn calls_are_given_to_the_client_and_the_turn_goes_on_with_their_results() {
+async fn client_gets_its_calls_and_the_turn_continues_with_their_results() {
     let desk = Desk::new(both).await;
     for dialect in DIALECTS {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
@@ -52,33 +52,33 @@ async fn calls_are_given_to_the_client_and_the_turn_goes_on_with_their_results()
         assert_eq!(first["finish_reason"], "tool_calls", "{}", reply.body);
         assert_eq!(first["message"]["content"], "A moment.");
         let calls = first["message"]["tool_calls"].as_array().expect("calls");
-        assert_eq!(calls.len(), 2, "the agent's own is not the client's: {calls:?}");
+        assert_eq!(calls.len(), 2, "calls of the agent's tools are not sent to the client: {calls:?}");
         for call in calls {
             assert_eq!((&call["type"], &call["function"]["name"]), (&json!("function"), &json!("look")));
             assert!(call["id"].as_str().is_some_and(|id| id.starts_with("call_") && id.len() <= 40));
         }
         assert_ne!(calls[0]["id"], calls[1]["id"]);
-        let again = complete(&desk.api, &agent, &returned(&asked, &reply), &with_tools()).await;
+        let again = complete(&desk.api, &agent, &with_results(&asked, &reply), &with_tools()).await;
         let second = choice(&again);
         assert_eq!(second["finish_reason"], "stop");
         let expected = r#"seen a & {"city":"Rome","temperature":4} & seen b"#;
         assert_eq!(second["message"]["content"], expected, "{dialect:?}");
-        assert_eq!(desk.weather.seen().len() - before, 1, "what ran in the parked step is not run again");
+        assert_eq!(desk.weather.seen().len() - before, 1, "calls of the suspended step are not repeated");
     }
-    assert_eq!(desk.api.get("/api/conversations").await.data()["items"], json!([]), "nothing is kept");
+    assert_eq!(desk.api.get("/api/conversations").await.data()["items"], json!([]), "nothing is stored");
     desk.check();
 }
 
 #[tokio::test]
-async fn a_parked_step_goes_on_after_the_server_was_killed() {
+async fn suspended_step_continues_after_the_server_was_killed() {
     let desk = Desk::new(both).await;
-    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
     let asked = json!([user("look!")]);
     let reply = complete(&desk.api, &agent, &asked, &with_tools()).await;
     assert_eq!(choice(&reply)["finish_reason"], "tool_calls");
     desk.server.kill().await;
     let (_server, api) = desk.settings.start().await;
-    let again = complete(&api, &agent, &returned(&asked, &reply), &with_tools()).await;
+    let again = complete(&api, &agent, &with_results(&asked, &reply), &with_tools()).await;
     assert_eq!(choice(&again)["message"]["content"], r#"seen a & {"city":"Rome","temperature":4} & seen b"#);
     assert_eq!(desk.weather.seen().len(), 1);
     assert_eq!(desk.model.refused(), Vec::<String>::new());
@@ -88,14 +88,14 @@ async fn a_parked_step_goes_on_after_the_server_was_killed() {
 async fn unsupported_options_beside_results_are_refused_and_the_turn_still_waits() {
     let desk = Desk::new(both).await;
     for (dialect, name, value) in [
-        (Dialect::Openai, "n", json!(2)),
-        (Dialect::Openai, "audio", json!({"voice": "ash"})),
-        (Dialect::Anthropic, "seed", json!(7)),
+        (FakeDialect::Openai, "n", json!(2)),
+        (FakeDialect::Openai, "audio", json!({"voice": "ash"})),
+        (FakeDialect::Anthropic, "seed", json!(7)),
     ] {
         let agent = desk.agent(dialect, &[], json!({})).await;
         let asked = json!([user("look!")]);
         let reply = complete(&desk.api, &agent, &asked, &with_tools()).await;
-        let (back, before) = (returned(&asked, &reply), desk.model.seen().len());
+        let (back, before) = (with_results(&asked, &reply), desk.model.seen().len());
         let mut more = with_tools();
         more[name] = value;
         let refused = complete(&desk.api, &agent, &back, &more).await;
@@ -109,7 +109,7 @@ async fn unsupported_options_beside_results_are_refused_and_the_turn_still_waits
         assert_eq!(choice(&answered)["message"]["content"], "seen a & seen b", "{name}");
         assert_eq!(desk.model.seen().len(), before + 1, "{name}");
     }
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let mut look = function("look")["function"].clone();
     look["type"] = json!("function");
     let asked = json!({"model": agent, "input": "look!", "tools": [look]});
@@ -129,7 +129,7 @@ async fn unsupported_options_beside_results_are_refused_and_the_turn_still_waits
 }
 
 #[tokio::test]
-async fn results_of_calls_that_nobody_remembers_are_read_from_the_history() {
+async fn results_of_unknown_calls_are_read_from_the_history() {
     let desk = Desk::new(both).await;
     for dialect in DIALECTS {
         let agent = desk.agent(dialect, &[], json!({})).await;
@@ -153,36 +153,40 @@ async fn results_of_calls_that_nobody_remembers_are_read_from_the_history() {
 }
 
 #[tokio::test]
-async fn results_that_come_twice_are_answered_all_the_same() {
+async fn results_can_be_sent_twice() {
     let desk = Desk::new(both).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let asked = json!([user("look!")]);
     let reply = complete(&desk.api, &agent, &asked, &with_tools()).await;
-    let back = returned(&asked, &reply);
+    let back = with_results(&asked, &reply);
     for _ in 0..2 {
         let again = complete(&desk.api, &agent, &back, &with_tools()).await;
         assert_eq!(choice(&again)["message"]["content"], "seen a & seen b");
     }
-    // Somebody else does not go on with what is not theirs.
+    // Another user cannot continue this turn.
     let stranger = crate::agents::stranger(&desk.server, &desk.api).await;
     let reply = complete(&desk.api, &agent, &asked, &with_tools()).await;
-    let theirs = complete(&stranger, "openai/test-small", &returned(&asked, &reply), &with_tools()).await;
+    let theirs = complete(&stranger, "openai/test-small", &with_results(&asked, &reply), &with_tools()).await;
     assert_eq!(choice(&theirs)["message"]["content"], "seen a & seen b", "from the history");
-    let ours = complete(&desk.api, &agent, &returned(&asked, &reply), &with_tools()).await;
-    assert_eq!(choice(&ours)["message"]["content"], "seen a & seen b", "and ours still waits");
+    let ours = complete(&desk.api, &agent, &with_results(&asked, &reply), &with_tools()).await;
+    assert_eq!(
+        choice(&ours)["message"]["content"],
+        "seen a & seen b",
+        "the turn still waits for its results"
+    );
     desk.check();
 }
 
 #[tokio::test]
-async fn a_choice_of_tools_holds_for_the_request_that_makes_it() {
+async fn tool_choice_applies_to_its_request_only() {
     let desk = Desk::new(both).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let asked = json!([user("look!")]);
     let must = json!({"tools": [function("look")], "tool_choice": "required", "parallel_tool_calls": false});
     let reply = complete(&desk.api, &agent, &asked, &must).await;
     let may =
         json!({"tools": [function("look"), function("other")], "tool_choice": "auto", "temperature": 0.1});
-    choice(&complete(&desk.api, &agent, &returned(&asked, &reply), &may).await);
+    choice(&complete(&desk.api, &agent, &with_results(&asked, &reply), &may).await);
     let seen = desk.model.seen();
     assert_eq!(seen[0].tool_choice.as_deref(), Some("required"));
     assert_eq!(seen[0].body["parallel_tool_calls"], false);
@@ -192,9 +196,9 @@ async fn a_choice_of_tools_holds_for_the_request_that_makes_it() {
 }
 
 #[tokio::test]
-async fn a_stream_tells_of_calls_piece_by_piece() {
+async fn stream_has_calls_in_pieces() {
     let desk = Desk::new(both).await;
-    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
     let more = json!({"tools": [function("look")], "stream": true});
     let events = desk.api.post_for_events(COMPLETIONS, &body(&agent, &json!([user("look!")]), &more)).await;
     let events = events.all().await;
@@ -218,7 +222,7 @@ async fn a_stream_tells_of_calls_piece_by_piece() {
 #[tokio::test]
 async fn function_with_a_reserved_name_is_refused() {
     let desk = Desk::new(async |_| ModelReply::says("never")).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     for name in haft_core::name::RESERVED_NAMES {
         let tools = json!({"tools": [function("look"), function(name)]});
         let in_chat = complete(&desk.api, &agent, &json!([user("hi")]), &tools).await;

@@ -1,16 +1,16 @@
-//! Completions: whole and streamed, with the agent's tools on the server, and what of a request is heeded.
+//! Completions: whole and streamed, with the agent's tools on the server, and the options of a request.
 
 use std::sync::Arc;
 
-use haft_testkit::{Dialect, ModelReply, Upstream, eventually, json_reply};
+use haft_testkit::{FakeDialect, ModelReply, Upstream, eventually, json_reply};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::{COMPLETIONS, body, choice, complete, words};
+use super::{COMPLETIONS, body, choice, complete, streamed_text};
 use crate::chat::{DIALECTS, Desk, user};
 
-/// Asks for the weather once, and then tells it.
-async fn clerk(asked: haft_testkit::AskedModel) -> ModelReply {
+/// Calls the weather tool once, and then writes its result.
+async fn clerk(asked: haft_testkit::RecordedModelRequest) -> ModelReply {
     match asked.results().first() {
         None => ModelReply::calls([("weather", json!({"city": "Paris"}))]).usage(20, 4),
         Some(result) => ModelReply::says(format!("It is {}.", result.content)).usage(30, 6),
@@ -18,29 +18,32 @@ async fn clerk(asked: haft_testkit::AskedModel) -> ModelReply {
 }
 
 #[tokio::test]
-async fn the_tools_of_the_agent_run_here_and_the_client_gets_an_answer() {
+async fn tools_of_the_agent_run_on_the_server_and_the_client_gets_a_response() {
     let desk = Desk::new(clerk).await;
     for dialect in DIALECTS {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
         let reply = complete(&desk.api, &agent, &json!([user("weather?")]), &json!({})).await;
         let choice = choice(&reply);
-        let text = choice["message"]["content"].as_str().expect("words");
+        let text = choice["message"]["content"].as_str().expect("a text");
         assert!(text.contains("\"temperature\":5"), "{dialect:?}: {text}");
         assert_eq!(choice["finish_reason"], "stop");
         assert_eq!(choice["message"]["role"], "assistant");
-        assert!(choice["message"].get("tool_calls").is_none(), "what ran here is not the client's");
+        assert!(
+            choice["message"].get("tool_calls").is_none(),
+            "calls on the server are not sent to the client"
+        );
         let usage = &reply.body["usage"];
         let numbers = ["prompt_tokens", "completion_tokens", "total_tokens"].map(|name| usage[name].clone());
         assert_eq!(numbers, [json!(50), json!(10), json!(60)], "{dialect:?}");
         assert_eq!(reply.body["model"], agent.as_str());
         assert_eq!(reply.header("haft-conversation"), None);
     }
-    assert_eq!(desk.api.get("/api/conversations").await.data()["items"], json!([]), "nothing is kept");
+    assert_eq!(desk.api.get("/api/conversations").await.data()["items"], json!([]), "nothing is stored");
     desk.check();
 }
 
 #[tokio::test]
-async fn a_stream_has_a_role_words_an_end_and_the_usage_that_was_asked_for() {
+async fn stream_has_a_role_a_text_an_end_and_the_requested_usage() {
     let desk = Desk::new(clerk).await;
     for dialect in DIALECTS {
         let agent = desk.agent(dialect, &["weather"], json!({})).await;
@@ -51,7 +54,7 @@ async fn a_stream_has_a_role_words_an_end_and_the_usage_that_was_asked_for() {
             let first = &events[0].data;
             assert_eq!(first["object"], "chat.completion.chunk");
             assert_eq!(first["choices"][0]["delta"], json!({"role": "assistant", "content": ""}));
-            assert!(words(&events).contains("\"temperature\":5"), "{}", words(&events));
+            assert!(streamed_text(&events).contains("\"temperature\":5"), "{}", streamed_text(&events));
             assert_eq!(events.last().expect("an end").data, "[DONE]");
             let usage: Vec<&Value> =
                 events.iter().map(|event| &event.data["usage"]).filter(|usage| usage.is_object()).collect();
@@ -68,35 +71,38 @@ async fn a_stream_has_a_role_words_an_end_and_the_usage_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn words_come_while_the_model_still_writes_and_thoughts_apart_from_them() {
+async fn text_is_streamed_while_the_model_writes_and_reasoning_is_separate() {
     let permits = Arc::new(Semaphore::new(0));
     let held = permits.clone();
-    let desk = Desk::new(move |_| {
-        let held = held.clone();
-        async move { ModelReply::new().reasoning("Hm.").text("Hello there").in_fragments_of(5).hold(held) }
-    })
-    .await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let desk =
+        Desk::new(move |_| {
+            let held = held.clone();
+            async move {
+                ModelReply::new().reasoning("Hm.").text("Hello there").in_fragments_of(5).hold_until(held)
+            }
+        })
+        .await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let body = body(&agent, &json!([user("hi")]), &json!({"stream": true}));
     permits.add_permits(2);
     let mut events = desk.api.post_for_events(COMPLETIONS, &body).await;
     let mut seen = Vec::new();
-    while words(&seen).is_empty() {
+    while streamed_text(&seen).is_empty() {
         seen.push(events.event().await);
     }
-    assert_eq!(words(&seen), "Hello");
+    assert_eq!(streamed_text(&seen), "Hello");
     let thought =
         seen.iter().find_map(|event| event.data["choices"][0]["delta"]["reasoning_content"].as_str());
     assert_eq!(thought, Some("Hm."));
     permits.add_permits(10);
     seen.extend(events.all().await);
-    assert_eq!(words(&seen), "Hello there");
+    assert_eq!(streamed_text(&seen), "Hello there");
 }
 
 #[tokio::test]
-async fn what_is_asked_for_reaches_the_model() {
+async fn messages_and_options_of_a_request_reach_the_model() {
     let desk = Desk::new(async |_| ModelReply::says("ok")).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let picture = "data:image/png;base64,iVBORw0KGgo=";
     let messages = json!([
         {"role": "system", "content": "Be short."},
@@ -104,7 +110,7 @@ async fn what_is_asked_for_reaches_the_model() {
         user("hi"),
         {"role": "assistant", "content": "salut", "refusal": null, "audio": null},
         {"role": "user", "content": [
-            {"type": "text", "text": "what is this?"},
+            {"type": "text", "text": "describe this"},
             {"type": "image_url", "image_url": {"url": picture, "detail": "low"}},
         ]},
     ]);
@@ -121,9 +127,9 @@ async fn what_is_asked_for_reaches_the_model() {
 }
 
 #[tokio::test]
-async fn a_model_can_be_named_without_an_agent_and_all_are_listed() {
+async fn model_can_be_used_without_an_agent_and_all_models_are_listed() {
     let desk = Desk::new(async |asked| ModelReply::says(asked.model)).await;
-    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
     for (name, expected) in
         [("openai/test-small", "test-small"), ("test-large", "test-large"), ("gemini/x/y", "x/y")]
     {
@@ -151,13 +157,13 @@ async fn a_model_can_be_named_without_an_agent_and_all_are_listed() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_cut_short_or_filtered_says_so() {
+async fn response_that_is_cut_or_filtered_has_its_finish_reason() {
     let desk = Desk::new(async |asked| match asked.user_text() {
         "long" => ModelReply::says("and so on").length(),
         _ => ModelReply::says("no").filtered(),
     })
     .await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     for (text, expected) in [("long", "length"), ("bad", "content_filter")] {
         let reply = complete(&desk.api, &agent, &json!([user(text)]), &json!({})).await;
         assert_eq!(choice(&reply)["finish_reason"], expected);
@@ -168,7 +174,7 @@ async fn an_answer_that_is_cut_short_or_filtered_says_so() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_ends_the_call_under_way() {
+async fn client_that_disconnects_cancels_the_running_call() {
     let model = haft_testkit::ModelServer::start(clerk).await;
     let slow = Upstream::start_async(|_| async {
         std::future::pending::<()>().await;
@@ -176,14 +182,14 @@ async fn a_client_that_leaves_ends_the_call_under_way() {
     })
     .await;
     let desk = Desk::with(model, slow).await;
-    let agent = desk.agent(Dialect::Openai, &["weather"], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &["weather"], json!({})).await;
     for (before, is_streamed) in [true, false].into_iter().enumerate() {
         let body = body(&agent, &json!([user("weather?")]), &json!({"stream": is_streamed}));
         let (api, asked) = (desk.api.clone(), body.clone());
         let asking = tokio::spawn(async move { api.post_for_events(COMPLETIONS, &asked).await.all().await });
-        eventually("the tool is asked", async || desk.weather.seen().len() > before).await;
+        eventually("the tool is called", async || desk.weather.seen().len() > before).await;
         asking.abort();
-        eventually("the call is given up", async || {
+        eventually("the call is cancelled", async || {
             let calls = desk.api.get("/api/tool-calls").await;
             let calls = calls.data()["items"].as_array().expect("a list").clone();
             calls.iter().filter(|call| call["error"]["kind"] == "Cancelled").count() == before + 1

@@ -1,18 +1,18 @@
-//! Failures: a status and OpenAI's form before the first byte, an error line after it.
+//! Failures: a status and OpenAI's error format before the first byte, an error event after it.
 
 use std::sync::Arc;
 
 use axum::http::Method;
-use haft_testkit::{AskedModel, Client, Dialect, ModelReply};
+use haft_testkit::{Client, FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::{COMPLETIONS, RESPONSES, body, complete, function};
 use crate::chat::{Desk, user};
 
-/// The status, the type and the code of a refusal, which has the form of all.
+/// Returns the status, the type and the code of a refusal, after asserting the format of all errors.
 #[track_caller]
-fn refused(reply: &haft_testkit::Reply) -> (u16, &str, &Value) {
+fn refused(reply: &haft_testkit::TestResponse) -> (u16, &str, &Value) {
     let error = &reply.body["error"];
     assert!(error["message"].as_str().is_some_and(|words| !words.is_empty()), "{}", reply.body);
     let names: Vec<&String> = error.as_object().expect("an error").keys().collect();
@@ -21,7 +21,7 @@ fn refused(reply: &haft_testkit::Reply) -> (u16, &str, &Value) {
 }
 
 #[tokio::test]
-async fn the_door_and_the_routes_refuse_in_the_same_form() {
+async fn middleware_and_routes_refuse_in_the_same_format() {
     let desk = Desk::new(async |_| ModelReply::says("never")).await;
     let anyone = Client::anonymous(&desk.server.url);
     let wrong = "invalid_request_error";
@@ -50,9 +50,9 @@ async fn the_door_and_the_routes_refuse_in_the_same_form() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_heeded_is_refused_by_name() {
+async fn unsupported_value_is_refused_by_name() {
     let desk = Desk::new(async |_| ModelReply::says("never")).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     for (field, value) in [
         ("n", json!(2)),
         ("stop", json!(7)),
@@ -78,15 +78,15 @@ async fn what_cannot_be_heeded_is_refused_by_name() {
     let search = json!({"model": agent, "input": "hi", "tools": [{"type": "web_search"}]});
     let reply = desk.api.post(RESPONSES, &search).await;
     assert_eq!(refused(&reply).0, 400);
-    assert!(reply.body["error"]["message"].as_str().expect("words").contains("web_search"));
+    assert!(reply.body["error"]["message"].as_str().expect("a text").contains("web_search"));
     let file = json!([{"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]}]);
     let reply = complete(&desk.api, &agent, &file, &json!({})).await;
-    assert!(reply.body["error"]["message"].as_str().expect("words").contains("files"), "{}", reply.body);
+    assert!(reply.body["error"]["message"].as_str().expect("a text").contains("files"), "{}", reply.body);
     assert!(desk.model.seen().is_empty());
 }
 
 #[tokio::test]
-async fn a_model_that_fails_is_a_status_before_the_first_byte() {
+async fn model_failure_is_a_status_before_the_first_byte() {
     let desk = Desk::new(async |asked| match asked.user_text() {
         "limit" => ModelReply::status(429, Some(1)),
         "key" => ModelReply::status(401, None),
@@ -95,7 +95,7 @@ async fn a_model_that_fails_is_a_status_before_the_first_byte() {
         _ => ModelReply::status(404, None),
     })
     .await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     for (text, status, kind) in [
         ("key", 502, "server_error"),
         ("bad", 400, "invalid_request_error"),
@@ -110,42 +110,41 @@ async fn a_model_that_fails_is_a_status_before_the_first_byte() {
     for more in [json!({}), json!({"stream": true}), json!({"tools": [function("look")]})] {
         let reply = complete(&desk.api, &agent, &json!([user("long")]), &more).await;
         let expected = (400, "invalid_request_error", &json!("context_length_exceeded"));
-        assert_eq!(refused(&reply), expected, "clients look for this word: {}", reply.body);
+        assert_eq!(refused(&reply), expected, "clients look for this code: {}", reply.body);
     }
     let limited = complete(&desk.api, &agent, &json!([user("limit")]), &json!({"stream": true})).await;
     assert_eq!(refused(&limited), (429, "rate_limit_error", &json!("rate_limit_exceeded")));
     assert_eq!((limited.header("retry-after"), limited.header("x-should-retry")), (Some("1"), None));
-    let kept = json!({"metadata": {"conversation_id": "new"}});
-    let begun = complete(&desk.api, &agent, &json!([user("key")]), &kept).await;
+    let metadata = json!({"metadata": {"conversation_id": "new"}});
+    let begun = complete(&desk.api, &agent, &json!([user("key")]), &metadata).await;
     let id = begun.header("haft-conversation").expect("an id");
-    let kept = json!({"metadata": {"conversation_id": id}});
-    let again = complete(&desk.api, &agent, &json!([user("key")]), &kept).await;
+    let metadata = json!({"metadata": {"conversation_id": id}});
+    let again = complete(&desk.api, &agent, &json!([user("key")]), &metadata).await;
     assert_eq!(
         (again.status, again.header("x-should-retry")),
         (502, Some("false")),
-        "it would be said twice"
+        "a retry would repeat the message"
     );
 }
 
 #[tokio::test]
-async fn a_model_that_fails_within_its_answer_is_an_error_in_the_stream() {
-    // What fails before anything was sent is an answer of its own, so it fails when something was.
+async fn model_failure_during_a_response_is_an_error_in_the_stream() {
+    // A failure before the first fragment is a status, so the model fails after some fragments.
     let gates = [Arc::new(Semaphore::new(2)), Arc::new(Semaphore::new(2))];
     let held = gates.clone();
-    let desk =
-        Desk::new(move |asked: AskedModel| {
-            let gate = held[usize::from(asked.user_text() == "ho")].clone();
-            async move {
-                ModelReply::says("It is so that ").in_fragments_of(4).hold(gate).error_in_stream("broken")
-            }
-        })
-        .await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let desk = Desk::new(move |asked: RecordedModelRequest| {
+        let gate = held[usize::from(asked.user_text() == "ho")].clone();
+        async move {
+            ModelReply::says("It is so that ").in_fragments_of(4).hold_until(gate).error_in_stream("broken")
+        }
+    })
+    .await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let asked = body(&agent, &json!([user("hi")]), &json!({"stream": true}));
     let events = desk.api.post_for_events(COMPLETIONS, &asked).await;
     gates[0].add_permits(100);
     let events = events.all().await;
-    assert_eq!(super::words(&events), "It is so that ");
+    assert_eq!(super::streamed_text(&events), "It is so that ");
     let error = &events[events.len() - 2].data["error"];
     assert_eq!((&error["type"], &error["code"]), (&json!("server_error"), &json!("server_error")), "{error}");
     let asked = json!({"model": agent, "input": "ho", "stream": true, "store": false});

@@ -1,12 +1,12 @@
-//! Responses: kept unless they shall not be, gone on with by their ids, and told in OpenAI's own events.
+//! Responses: stored by default, continued by their ids, and streamed as OpenAI's events.
 
-use haft_testkit::{AskedModel, Dialect, ModelReply};
+use haft_testkit::{FakeDialect, ModelReply, RecordedModelRequest};
 use serde_json::{Value, json};
 
 use super::RESPONSES;
 use crate::chat::{DIALECTS, Desk};
 
-/// A function as responses write it.
+/// A function in the format of responses.
 fn look() -> Value {
     let parameters =
         json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
@@ -20,29 +20,29 @@ async fn respond(desk: &Desk, agent: &str, input: Value, more: Value) -> Value {
     }
     let reply = desk.api.post(RESPONSES, &body).await;
     assert_eq!(reply.status, 200, "{}", reply.body);
-    let kept = &reply.body["metadata"]["conversation_id"];
-    assert_eq!(reply.header("haft-conversation"), kept.as_str());
+    let stored = &reply.body["metadata"]["conversation_id"];
+    assert_eq!(reply.header("haft-conversation"), stored.as_str());
     reply.body
 }
 
 fn text(response: &Value) -> &str {
     let output = response["output"].as_array().expect("a list");
-    output.last().and_then(|item| item["content"][0]["text"].as_str()).expect("words")
+    output.last().and_then(|item| item["content"][0]["text"].as_str()).expect("a text")
 }
 
-/// Calls the client's tool where it is asked to, and says what it knows.
-async fn clerk(asked: AskedModel) -> ModelReply {
+/// Calls the client's tool on request, and writes its result.
+async fn clerk(asked: RecordedModelRequest) -> ModelReply {
     match (asked.results().first(), asked.user_text()) {
         (Some(result), _) => ModelReply::says(format!("It is {}.", result.content)),
         (None, "look") => ModelReply::new().text("A moment.").call("look", json!({"of": "a"})),
-        (None, said) => ModelReply::says(format!("{said} after {}", asked.answers_before())),
+        (None, message) => ModelReply::says(format!("{message} after {}", asked.previous_responses())),
     }
 }
 
 #[tokio::test]
-async fn a_response_goes_on_after_another_or_in_place_of_what_came_after_it() {
+async fn response_continues_another_and_replaces_later_ones() {
     let desk = Desk::new(clerk).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let first = respond(&desk, &agent, json!("one"), json!({"instructions": "Be short."})).await;
     assert_eq!((first["object"].as_str(), first["status"].as_str()), (Some("response"), Some("completed")));
     assert_eq!(text(&first), "one after 0");
@@ -56,8 +56,8 @@ async fn a_response_goes_on_after_another_or_in_place_of_what_came_after_it() {
     assert_eq!(systems[0].as_deref(), Some("You are a clerk.\n\nBe short."));
     assert_eq!(systems[1].as_deref(), Some("You are a clerk."), "instructions are not carried over");
     let id = first["metadata"]["conversation_id"].as_str().expect("kept");
-    let kept = desk.api.get(&format!("/api/conversations/{id}")).await;
-    assert_eq!(kept.data()["turns"].as_array().map(Vec::len), Some(2), "{}", kept.body);
+    let stored = desk.api.get(&format!("/api/conversations/{id}")).await;
+    assert_eq!(stored.data()["turns"].as_array().map(Vec::len), Some(2), "{}", stored.body);
     for gone in [&third["id"], &json!("resp_123")] {
         let body = json!({"model": agent, "input": "x", "previous_response_id": gone});
         let reply = desk.api.post(RESPONSES, &body).await;
@@ -68,9 +68,9 @@ async fn a_response_goes_on_after_another_or_in_place_of_what_came_after_it() {
 }
 
 #[tokio::test]
-async fn what_is_not_stored_is_not_kept() {
+async fn response_that_is_not_stored_cannot_be_continued() {
     let desk = Desk::new(clerk).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let response = respond(&desk, &agent, json!("one"), json!({"store": false})).await;
     assert_eq!((response["metadata"].clone(), response["store"].clone()), (json!({}), json!(false)));
     assert_eq!(desk.api.get("/api/conversations").await.data()["items"], json!([]));
@@ -79,7 +79,7 @@ async fn what_is_not_stored_is_not_kept() {
 }
 
 #[tokio::test]
-async fn calls_of_the_client_come_back_alone_or_with_all_that_was_said() {
+async fn results_of_the_client_come_alone_or_with_the_whole_history() {
     let desk = Desk::new(clerk).await;
     for dialect in DIALECTS {
         let agent = desk.agent(dialect, &[], json!({})).await;
@@ -92,12 +92,12 @@ async fn calls_of_the_client_come_back_alone_or_with_all_that_was_said() {
             let call = &output[1];
             assert_eq!((&call["name"], &call["status"]), (&json!("look"), &json!("completed")));
             let result = json!({"type": "function_call_output", "call_id": call["call_id"], "output": "dry"});
-            // The client refers to its own words by their id, or sends them.
-            let said = match is_stored {
+            // The client refers to the message of the first response by its id, or sends it.
+            let message = match is_stored {
                 true => json!({"type": "item_reference", "id": output[0]["id"]}),
                 false => output[0].clone(),
             };
-            let all = json!([{"role": "user", "content": "look"}, said, call, result]);
+            let all = json!([{"role": "user", "content": "look"}, message, call, result]);
             let answered = respond(&desk, &agent, all.clone(), tools.clone()).await;
             assert_eq!(text(&answered), "It is dry.", "{dialect:?}");
             if !is_stored {
@@ -107,7 +107,11 @@ async fn calls_of_the_client_come_back_alone_or_with_all_that_was_said() {
             let mut alone = tools.clone();
             alone["previous_response_id"] = asked["id"].clone();
             let again = respond(&desk, &agent, json!([result]), alone).await;
-            assert_eq!((text(&again), &again["id"]), ("It is dry.", &answered["id"]), "the same once more");
+            assert_eq!(
+                (text(&again), &again["id"]),
+                ("It is dry.", &answered["id"]),
+                "the same response again"
+            );
             let more = json!({"previous_response_id": answered["id"]});
             let next = respond(&desk, &agent, json!("and now"), more).await;
             assert_eq!(text(&next), "and now after 2");
@@ -117,9 +121,9 @@ async fn calls_of_the_client_come_back_alone_or_with_all_that_was_said() {
 }
 
 #[tokio::test]
-async fn words_that_are_referred_to_are_found_by_their_user_alone() {
+async fn referenced_items_are_found_for_their_user_only() {
     let desk = Desk::new(clerk).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let first = respond(&desk, &agent, json!("one"), json!({})).await;
     let reference = json!({"type": "item_reference", "id": first["output"][0]["id"]});
     let input = json!([{"role": "user", "content": "one"}, reference, {"role": "user", "content": "two"}]);
@@ -134,9 +138,9 @@ async fn words_that_are_referred_to_are_found_by_their_user_alone() {
 }
 
 #[tokio::test]
-async fn a_stream_is_told_in_events_whose_ids_stay_the_same() {
+async fn streamed_events_have_stable_ids() {
     let desk = Desk::new(clerk).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let body = json!({"model": agent, "input": "look", "tools": [look()], "stream": true});
     let stream = desk.api.post_for_events(RESPONSES, &body).await;
     assert!(stream.header("haft-conversation").is_some());
@@ -170,14 +174,14 @@ async fn a_stream_is_told_in_events_whose_ids_stay_the_same() {
     assert_eq!((&response["status"], &response["usage"]["total_tokens"]), (&json!("completed"), &json!(15)));
     for event in events.iter().filter(|event| event.name.starts_with("response.output_item.")) {
         let index = usize::try_from(event.data["output_index"].as_u64().expect("a number")).expect("small");
-        let (item, kept) = (&event.data["item"], &response["output"][index]);
+        let (item, stored) = (&event.data["item"], &response["output"][index]);
         for field in ["id", "type", "call_id"] {
-            assert_eq!(item.get(field), kept.get(field), "{field}");
+            assert_eq!(item.get(field), stored.get(field), "{field}");
         }
     }
     let begun = &events[2].data["item"];
     assert_eq!((&begun["content"], &begun["status"]), (&json!([]), &json!("in_progress")));
-    // What is streamed is what is kept.
+    // The stored response is the streamed one.
     let more = json!({"previous_response_id": response["id"], "tools": [look()]});
     let result = json!({
         "type": "function_call_output", "call_id": response["output"][1]["call_id"], "output": "dry",
@@ -188,7 +192,7 @@ async fn a_stream_is_told_in_events_whose_ids_stay_the_same() {
 #[tokio::test]
 async fn a_response_that_is_cut_short_is_incomplete() {
     let desk = Desk::new(async |_| ModelReply::says("and so on").length()).await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let response = respond(&desk, &agent, json!("hi"), json!({"max_output_tokens": 3})).await;
     let reason = &response["incomplete_details"]["reason"];
     assert_eq!((&response["status"], reason), (&json!("incomplete"), &json!("max_output_tokens")));
@@ -198,12 +202,12 @@ async fn a_response_that_is_cut_short_is_incomplete() {
 }
 
 #[tokio::test]
-async fn thoughts_are_items_of_their_own_whole_and_streamed() {
+async fn reasoning_is_a_separate_item_whole_and_streamed() {
     let desk = Desk::new(async |_| {
         ModelReply::new().reasoning("Hm, let me see.").text("It is dry.").in_fragments_of(5)
     })
     .await;
-    let agent = desk.agent(Dialect::Openai, &[], json!({})).await;
+    let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let whole = respond(&desk, &agent, json!("Well?"), json!({})).await;
     let kinds = |output: &Value| -> Vec<Value> {
         output.as_array().expect("a list").iter().map(|item| item["type"].clone()).collect()
@@ -226,7 +230,7 @@ async fn thoughts_are_items_of_their_own_whole_and_streamed() {
         .map(|event| &event.data["output_index"])
         .collect();
     assert_eq!(added, [&json!(0), &json!(1)]);
-    // Clients send them back, or refer to them.
+    // Clients send the items back, or refer to them.
     let back = json!([
         {"role": "user", "content": "Well?"},
         {"type": "item_reference", "id": done["output"][0]["id"]},

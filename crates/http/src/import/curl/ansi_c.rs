@@ -1,9 +1,9 @@
-//! The inside of `$'…'`: backslash escapes as bash and browsers write them.
+//! ANSI-C quoting, `$'…'`: decodes backslash escapes as bash and browsers write them.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Reads up to the closing quote; nothing where there is none.
+/// Reads up to the closing quote. Returns `None` if there is none.
 pub(super) fn read(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     let mut text = Escaped::default();
     loop {
@@ -53,7 +53,7 @@ fn escape(rest: &mut Peekable<Chars<'_>>, text: &mut Escaped) -> Option<()> {
     Some(())
 }
 
-/// So many digits, or fewer.
+/// Reads at most `most` digits.
 fn digits(rest: &mut Peekable<Chars<'_>>, radix: u32, most: usize) -> Option<u32> {
     let mut number = None;
     for _ in 0..most {
@@ -64,7 +64,7 @@ fn digits(rest: &mut Peekable<Chars<'_>>, radix: u32, most: usize) -> Option<u32
     number
 }
 
-/// Text with bytes and halves of characters that wait for their other parts.
+/// Decoded text, with incomplete UTF-8 bytes and UTF-16 surrogates pending.
 #[derive(Default)]
 struct Escaped {
     text: String,
@@ -75,13 +75,13 @@ struct Escaped {
 impl Escaped {
     fn push(&mut self, character: char) {
         self.settle();
-        // No word can hold it.
+        // An argument cannot contain NUL.
         if character != '\0' {
             self.text.push(character);
         }
     }
 
-    /// What is no escape stands for itself.
+    /// Pushes an unknown escape unchanged, with its backslash.
     fn push_both(&mut self, character: char) {
         self.push('\\');
         self.push(character);
@@ -105,7 +105,7 @@ impl Escaped {
         let bytes = std::mem::take(&mut self.bytes);
         match String::from_utf8(bytes) {
             Ok(text) => self.text.push_str(&text),
-            // Some browsers mean characters by their bytes.
+            // Some browsers escape characters as Latin-1 bytes.
             Err(error) => self.text.extend(error.into_bytes().into_iter().map(char::from)),
         }
         let units = std::mem::take(&mut self.units);

@@ -1,4 +1,4 @@
-//! Commands as browsers copy them for the Windows command line: `^` before what means something to it.
+//! Commands that browsers copy for the Windows command line, with `^` as escape character.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -7,7 +7,7 @@ use haft_core::Message;
 
 use super::shell::{Command, UNCLOSED};
 
-/// Whether a text is meant for the Windows command line.
+/// Returns true if a text is written for the Windows command line.
 pub(super) fn is_meant(text: &str) -> bool {
     let mut lines = text.trim_end().lines().peekable();
     let goes_on = |line: &str| line.trim_end().ends_with('^');
@@ -18,7 +18,7 @@ pub(super) fn is_meant(text: &str) -> bool {
     has_line_end || text.contains(" ^\"")
 }
 
-/// The commands of a text.
+/// Splits a text into commands.
 pub(super) fn commands(text: &str) -> Result<Vec<Command>, Message> {
     let text = without_carets(text);
     let mut rest = text.chars().peekable();
@@ -58,12 +58,12 @@ pub(super) fn commands(text: &str) -> Result<Vec<Command>, Message> {
     Ok(commands)
 }
 
-/// Browsers double every backslash and put one before each quote.
+/// Browsers double every backslash and escape each quote.
 fn unescaped(rest: &mut Peekable<Chars<'_>>) -> char {
     rest.next_if(|next| matches!(next, '\\' | '"')).unwrap_or('\\')
 }
 
-/// The text as the command line passes it on. Between its own quotes a caret is a caret.
+/// Removes caret escapes. Inside quotes a caret is literal.
 fn without_carets(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -71,7 +71,7 @@ fn without_carets(text: &str) -> String {
     while let Some(character) = rest.next() {
         match character {
             '^' if !in_quotes => match rest.next() {
-                // The first line end is swallowed; a second one is meant.
+                // An escaped line end is removed; the next is literal.
                 Some('\n') => plain.extend(rest.next_if_eq(&'\n')),
                 Some(escaped) => plain.push(escaped),
                 None => {}

@@ -1,4 +1,4 @@
-//! Texts that stand behind a command, `<<EOF`: read up to the line that ends them.
+//! Heredocs, `<<EOF`: the lines after a command, up to the terminator.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -7,21 +7,21 @@ use haft_core::Message;
 
 haft_core::templates! {
     UNENDED = "import.curl.unendedText",
-        "the text behind <<{word} has no line {word} that ends it",
+        "the heredoc <<{word} is not terminated by a line {word}",
         "<<{word} 之后的文本没有以 {word} 单独成行结束";
 }
 
-/// A text that begins with the next line.
+/// A heredoc that starts on the next line.
 pub(super) struct Heredoc {
     end: String,
-    /// Variables in it are no variables: its word has quotes.
+    /// The terminator is quoted, so that variables are not expanded.
     pub(super) is_literal: bool,
-    /// Tabs that begin its lines do not count.
+    /// Leading tabs are removed from its lines (`<<-`).
     strips_tabs: bool,
 }
 
 impl Heredoc {
-    /// Reads the word behind `<<`; nothing where there is none.
+    /// Reads the terminator after `<<`. Returns `None` if there is none.
     pub(super) fn open(rest: &mut Peekable<Chars<'_>>) -> Option<Self> {
         let strips_tabs = rest.next_if_eq(&'-').is_some();
         while rest.next_if(|next| matches!(next, ' ' | '\t')).is_some() {}
@@ -36,7 +36,7 @@ impl Heredoc {
         (!end.is_empty()).then_some(Self { end, is_literal, strips_tabs })
     }
 
-    /// Reads the text itself, from the start of a line.
+    /// Reads the lines of the heredoc, from the start of a line.
     pub(super) fn read(&self, rest: &mut Peekable<Chars<'_>>) -> Result<String, Message> {
         let mut text = String::new();
         while rest.peek().is_some() {
@@ -44,7 +44,7 @@ impl Heredoc {
             while let Some(next) = rest.next_if(|next| *next != '\n') {
                 line.push(next);
             }
-            // Blanks around the last line come from pasting.
+            // Pasting may add blanks around the terminator.
             if line.trim() == self.end {
                 rest.next();
                 return Ok(text);

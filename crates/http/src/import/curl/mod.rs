@@ -1,11 +1,11 @@
-//! cURL commands as people paste them: each becomes one tool.
+//! Imports cURL commands: each becomes one tool.
 //!
-//! A command is read as a shell would read it, but nothing is run and no file is opened.
+//! Commands are parsed like in a shell, but nothing is executed and no file is opened.
 
 mod ansi_c;
 mod cmd;
 mod heredoc;
-mod known;
+mod option_kinds;
 mod options;
 mod shell;
 
@@ -19,7 +19,7 @@ use haft_core::{Message, Template, Violation};
 
 use self::options::{MOST_REFUSED, Options, Refusals};
 use self::shell::Command;
-use super::example::{Example, Importer, Source, clean, has_marks};
+use super::example::{Example, Importer, Source, has_marks, sanitize};
 use super::{CancelFlag, Imported};
 
 haft_core::templates! {
@@ -36,32 +36,36 @@ haft_core::templates! {
         "has more than {limit} MB of commands; import a part of them",
         "命令文本超过 {limit} MB；请只导入其中一部分";
     MORE_REFUSED = "import.curl.moreRefused",
-        "and {count} more things that cannot be in a tool",
+        "and {count} more unsupported items",
         "另有 {count} 处无法用于工具";
 }
 
-/// The longest text with commands, in bytes.
+/// Maximum length of a text with commands, in bytes.
 const LONGEST_TEXT: usize = 2 << 20;
 
-/// How a command shall be read.
+/// Options of an import of cURL commands.
 #[derive(Debug, Clone, Default)]
 pub struct CurlOptions {
-    /// What the tool is called; method and path say it otherwise.
+    /// The tool's name. Derived from method and path if absent.
     pub name: Option<String>,
     pub description: Option<String>,
-    /// Of several commands only these: a tool's name or `METHOD /path`. Empty: all.
+    /// Tool names or `METHOD /path` of the commands to import. Empty: all.
     pub only: Vec<String>,
     /// Makes the import end early, with an error.
     pub cancel: CancelFlag,
 }
 
-/// Turns commands into tools, one for each, or says why one of them cannot be a tool.
+/// Imports each curl command of a text as one tool. Other programs, and commands whose body is unknown because it
+/// comes from a file, are listed as skipped.
+///
+/// Imports nothing and returns the violations if any curl command is not supported, even one that `options.only`
+/// does not select, if the text contains no curl command, or if a limit is exceeded.
 pub fn curl(command: &str, options: &CurlOptions) -> Result<Imported, Vec<Violation>> {
     let wrong = |message| vec![Violation::new(ROOT, message)];
     if command.len() > LONGEST_TEXT {
         return Err(wrong(Message::new(&TOO_LONG).with("limit", LONGEST_TEXT >> 20)));
     }
-    let text = clean(command).replace("\r\n", "\n");
+    let text = sanitize(command).replace("\r\n", "\n");
     if is_powershell(&text) {
         return Err(wrong(Message::new(&POWERSHELL)));
     }
@@ -86,7 +90,7 @@ pub fn curl(command: &str, options: &CurlOptions) -> Result<Imported, Vec<Violat
         }
         let added = example(words, input).and_then(|(mut example, unknown_body)| {
             if let Some(reason) = unknown_body {
-                let operation = format!("{} {}", example.method, example.address.shown_path());
+                let operation = format!("{} {}", example.method, example.address.display_path());
                 importer.skip_example(&operation, &example, reason);
                 return Ok(());
             }
@@ -117,12 +121,13 @@ pub fn curl(command: &str, options: &CurlOptions) -> Result<Imported, Vec<Violat
     Err(violations)
 }
 
-/// Every message about commands.
+/// All message templates of this module.
 pub(super) fn all_templates() -> impl Iterator<Item = &'static Template> {
     [TEMPLATES, heredoc::TEMPLATES, options::TEMPLATES, shell::TEMPLATES].into_iter().flatten().copied()
 }
 
-/// The request of one command, and why its body is not known; or all that is wrong with the command.
+/// The request of one command and the reason why its body is unknown, if so; or everything wrong with the
+/// command.
 fn example(
     words: impl Iterator<Item = String>,
     input: Option<String>,
@@ -132,7 +137,7 @@ fn example(
     Ok((options.into_example()?, unknown_body))
 }
 
-/// Takes `NAME=value` before a command, and after `export`.
+/// Consumes `NAME=value` before a command, and after `export`.
 fn assign(words: &mut Peekable<IntoIter<String>>, values: &mut Rc<HashMap<String, String>>) {
     words.next_if(|word| word == "export");
     while let Some(word) = words.next_if(|word| assignment(word).is_some()) {
@@ -151,7 +156,7 @@ fn assignment(word: &str) -> Option<(&str, &str)> {
     word.split_once('=').filter(|(name, _)| is_name(name))
 }
 
-/// Whether a word is what a shell shows before a command: `%`, `$`, `user@host:~$`.
+/// Returns true if a word is a shell prompt: `%`, `$`, `user@host:~$`.
 fn is_prompt(word: &str) -> bool {
     let before = word.strip_suffix(['$', '%', '#']);
     before.is_some_and(|before| before.is_empty() || before.contains('@'))

@@ -1,8 +1,8 @@
-//! One curl command, read: its options, and the request they make.
+//! The options of one curl command, and the request that they describe.
 
 use haft_core::Message;
 
-use super::known::{Known, known, long};
+use super::option_kinds::{OptionKind, long, option_kind};
 use crate::import::example::{
     Address, Body, Content, Credentials, Example, FORM, Part, has_marks, is_browser_noise, mark_variable,
     pairs, written_path,
@@ -11,19 +11,19 @@ use crate::query::encode;
 
 haft_core::templates! {
     UNKNOWN_OPTION = "import.curl.unknownOption",
-        "{option} is not an option of curl that is known here",
+        "{option} is not a known curl option",
         "{option} 不是可识别的 curl 选项";
     REFUSED_OPTION = "import.curl.refusedOption",
-        "a tool cannot do what the option {option} says",
+        "tools do not support the option {option}",
         "工具无法实现选项 {option}";
     NOTED_OPTION = "import.curl.notedOption",
-        "the option {option} was left out: a tool cannot choose that",
+        "the option {option} was ignored: tools cannot configure it",
         "已去掉选项 {option}：工具无法指定";
     NO_VALUE = "import.curl.noValue",
-        "the option {option} has no value behind it",
+        "the option {option} has no value",
         "选项 {option} 后面缺少值";
     FROM_FILE = "import.curl.fromFile",
-        "the option {option} reads from a file, which is not here; write its content instead",
+        "the option {option} reads a file, which is not available here; write its content instead",
         "选项 {option} 从文件读取，而文件不在这里；请直接写出内容";
     HEADER_FORM = "import.curl.headerForm",
         "the option {option} must be followed by a header, written Name: value",
@@ -32,23 +32,23 @@ haft_core::templates! {
         "the option {option} must be followed by a field, written name=value",
         "选项 {option} 后面必须是形如 name=value 的字段";
     GLOB = "import.curl.glob",
-        "the URL holds a list or a range, which stands for several URLs; write one URL, with $NAME for what changes",
+        "the URL contains a list or a range, which means several URLs; write one URL, with $NAME for the variable part",
         "URL 含有列表或范围，代表多个 URL；请只写一个 URL，可变部分写成 $NAME";
     NO_URL = "import.curl.noUrl",
-        "the command names no URL",
+        "the command has no URL",
         "命令中没有 URL";
     MANY_URLS = "import.curl.manyUrls",
-        "the command names several URLs; write a command for each",
+        "the command has several URLs; write a separate command for each",
         "命令中有多个 URL；请分别写成命令";
 }
 
-/// The most refusals that are listed one by one.
+/// Maximum number of refusals that are listed.
 pub(super) const MOST_REFUSED: usize = 100;
 
-/// The longest time for one attempt that a tool can have.
+/// Maximum timeout of one attempt, in seconds.
 const LONGEST_SECONDS: f64 = 600.0;
 
-/// The most further attempts that a tool can have.
+/// Maximum number of retries.
 const MOST_RETRIES: u64 = 10;
 
 #[derive(Default)]
@@ -65,18 +65,18 @@ pub(super) struct Options {
     is_get: bool,
     is_head: bool,
     is_json: bool,
-    /// What a body in a file is sent with, where the command names no method.
+    /// The method of a request whose body is a file, if the command names none.
     assumed_method: Option<&'static str>,
     globs: Globs,
-    /// What stands behind the command for it to read.
+    /// The standard input of the command.
     input: Option<String>,
     notes: Vec<Message>,
     refusals: Refusals,
-    /// Why the body is not known: it is in a file.
+    /// The reason why the body is unknown: it is in a file.
     unknown_body: Option<Message>,
 }
 
-/// Whether braces and brackets of a URL mean several URLs.
+/// Expansion of braces and brackets in a URL to several URLs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Globs {
     #[default]
@@ -84,11 +84,11 @@ enum Globs {
     Off,
 }
 
-/// Why a command cannot become a tool: all reasons are counted, the first are listed.
+/// The reasons why a command cannot become a tool: all are counted, the first are listed.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     pub(super) reasons: Vec<Message>,
-    /// The number of unlisted reasons.
+    /// Number of unlisted reasons.
     pub(super) more: usize,
 }
 
@@ -99,7 +99,7 @@ impl From<Message> for Refusals {
 }
 
 impl Options {
-    /// Reads what stands behind `curl`, or says all that is wrong with it.
+    /// Parses the arguments of `curl`, or returns everything wrong with them.
     pub(super) fn read(
         mut words: impl Iterator<Item = String>,
         input: Option<String>,
@@ -117,22 +117,22 @@ impl Options {
     }
 
     fn long(&mut self, written: &str, words: &mut dyn Iterator<Item = String>) {
-        // curl wants a blank there, people write the sign.
+        // curl expects a separate value; `--option=value` is a common mistake.
         let (option, attached) = match written.split_once('=') {
             Some((option, value)) => (option, Some(value.to_owned())),
             None => (written, None),
         };
-        let kind = known(option);
+        let kind = option_kind(option);
         let value = attached.or_else(|| if takes_value(kind) { words.next() } else { None });
         self.apply(option, &format!("--{option}"), kind, value);
     }
 
-    /// Letters behind one `-`: flags, the last of which may take what follows.
+    /// Parses bundled short options. The last may take a value, the others are flags.
     fn short(&mut self, letters: &str, words: &mut dyn Iterator<Item = String>) {
         let mut rest = letters.chars();
         while let Some(letter) = rest.next() {
             let option = long(letter).unwrap_or_default();
-            let (kind, shown) = (known(option), format!("-{letter}"));
+            let (kind, shown) = (option_kind(option), format!("-{letter}"));
             if takes_value(kind) {
                 let attached = Some(rest.as_str().to_owned()).filter(|value| !value.is_empty());
                 return self.apply(option, &shown, kind, attached.or_else(|| words.next()));
@@ -141,28 +141,28 @@ impl Options {
         }
     }
 
-    fn apply(&mut self, option: &str, shown: &str, kind: Option<Known>, value: Option<String>) {
+    fn apply(&mut self, option: &str, shown: &str, kind: Option<OptionKind>, value: Option<String>) {
         match (kind, value) {
             (None, _) => self.refuse(Message::new(&UNKNOWN_OPTION), shown),
-            (Some(Known::Ignored | Known::IgnoredValue), _) => {}
-            (Some(Known::Noted | Known::NotedValue), _) => {
+            (Some(OptionKind::Ignored | OptionKind::IgnoredValue), _) => {}
+            (Some(OptionKind::Noted | OptionKind::NotedValue), _) => {
                 let note = Message::new(&NOTED_OPTION).with("option", shown);
                 if !self.notes.contains(&note) {
                     self.notes.push(note);
                 }
             }
-            (Some(Known::Refused | Known::RefusedValue), _) => {
+            (Some(OptionKind::Refused | OptionKind::RefusedValue), _) => {
                 self.refuse(Message::new(&REFUSED_OPTION), shown);
             }
-            (Some(Known::Flag), _) => {
+            (Some(OptionKind::Flag), _) => {
                 self.is_get |= option == "get";
                 self.is_head |= option == "head";
                 if option == "globoff" {
                     self.globs = Globs::Off;
                 }
             }
-            (Some(Known::Value), Some(value)) => self.set(option, shown, &value),
-            (Some(Known::Value), None) => self.refuse(Message::new(&NO_VALUE), shown),
+            (Some(OptionKind::Value), Some(value)) => self.set(option, shown, &value),
+            (Some(OptionKind::Value), None) => self.refuse(Message::new(&NO_VALUE), shown),
         }
     }
 
@@ -224,10 +224,10 @@ impl Options {
         self.push_data(text, if option == "json" { "" } else { "&" });
     }
 
-    /// Data from elsewhere: what stands behind the command is known.
+    /// Data from a file or from standard input, which is known.
     fn data_from(&mut self, option: &str, shown: &str, place: &str) {
         match self.input.take().filter(|_| place == "@-") {
-            // Line ends are kept only where nothing shall be changed.
+            // `--data` removes line ends; the binary and raw options keep them.
             Some(text) if option == "data" || option == "data-ascii" => {
                 self.add_data(option, &text.replace(['\r', '\n'], ""));
             }
@@ -241,7 +241,7 @@ impl Options {
         self.assumed_method.get_or_insert(method);
     }
 
-    /// Why the request cannot be made although the command can be read.
+    /// The reason why the body is unknown although the command is valid.
     pub(super) fn unknown_body(&self) -> Option<Message> {
         self.unknown_body.clone()
     }
@@ -314,7 +314,7 @@ impl Options {
         self.parts.push(Part { name: name.to_owned(), content });
     }
 
-    /// The request that the options make.
+    /// Builds the request.
     pub(super) fn into_example(self) -> Result<Example, Message> {
         let written = match self.urls.as_slice() {
             [] => return Err(Message::new(&NO_URL)),
@@ -360,15 +360,18 @@ impl Options {
     }
 }
 
-fn takes_value(kind: Option<Known>) -> bool {
+fn takes_value(kind: Option<OptionKind>) -> bool {
     match kind {
-        Some(Known::Value | Known::IgnoredValue | Known::NotedValue | Known::RefusedValue) => true,
-        Some(Known::Flag | Known::Ignored | Known::Noted | Known::Refused) | None => false,
+        Some(
+            OptionKind::Value | OptionKind::IgnoredValue | OptionKind::NotedValue | OptionKind::RefusedValue,
+        ) => true,
+        Some(OptionKind::Flag | OptionKind::Ignored | OptionKind::Noted | OptionKind::Refused) | None => {
+            false
+        }
     }
 }
 
-/// What stands between the quotes that a field begins with, where a backslash stands before what means
-/// itself, and what stands behind them.
+/// Splits a text after its quoted beginning, with backslash escapes resolved.
 fn quoted(written: &str) -> Option<(String, &str)> {
     let mut rest = written.strip_prefix('"')?.chars();
     let mut content = String::new();
@@ -381,7 +384,7 @@ fn quoted(written: &str) -> Option<(String, &str)> {
     }
 }
 
-/// `content`, `=content` or `name=content` with the content encoded; nothing where a file is meant.
+/// Encodes `content`, `=content` or `name=content`. Returns `None` for a file reference (`@`).
 fn urlencoded(value: &str) -> Option<String> {
     match value.split_once('=') {
         Some(("", content)) => Some(encode(content)),
@@ -391,15 +394,15 @@ fn urlencoded(value: &str) -> Option<String> {
     }
 }
 
-/// Seconds as milliseconds, within what a tool can have.
+/// Converts seconds to milliseconds, up to the maximum timeout.
 fn milliseconds(seconds: &str) -> Option<u64> {
     let seconds: f64 = seconds.parse().ok()?;
     let fits = seconds.is_finite() && seconds > 0.0;
     fits.then(|| (seconds.min(LONGEST_SECONDS) * 1000.0).ceil() as u64)
 }
 
-/// A URL that stands for itself, with the backslashes taken out that browsers put before brackets.
-/// `{id}` and `<id>` are how documentation writes what changes.
+/// The literal URL, without the backslashes that browsers put before brackets. `{id}` and `<id>` are
+/// placeholders as in documentation.
 fn one_url(written: &str, globs: Globs) -> Result<String, Message> {
     let mut url = String::with_capacity(written.len());
     let mut rest = written.chars();
@@ -420,7 +423,7 @@ fn one_url(written: &str, globs: Globs) -> Result<String, Message> {
     Ok(url)
 }
 
-/// Marks every `{{name}}` of a command, wherever it stands.
+/// Marks every `{{name}}` in a command.
 pub(super) fn mark_templates(text: &str) -> String {
     let mut marked = String::with_capacity(text.len());
     let mut rest = text;
@@ -442,7 +445,7 @@ pub(super) fn mark_templates(text: &str) -> String {
     marked + rest
 }
 
-/// The name in brackets that were just opened, and what stands behind them.
+/// The placeholder name after an opening bracket, and the remaining text.
 fn placeholder(open: char, text: &str) -> Option<(&str, &str)> {
     let (text, close) = match (open, text.strip_prefix('{')) {
         ('<', _) => (text, ">"),
@@ -459,7 +462,7 @@ fn placeholder(open: char, text: &str) -> Option<(&str, &str)> {
     is_name.then_some((name, behind))
 }
 
-/// Whether brackets that were just opened hold a range such as `1-9`.
+/// Returns true if the brackets contain a range such as `1-9`.
 fn is_range(rest: &str) -> bool {
     let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | ':');
     let end = rest.find(|character: char| !is_part(character)).unwrap_or(rest.len());

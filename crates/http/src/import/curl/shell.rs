@@ -1,6 +1,6 @@
-//! Commands as people paste them for a POSIX shell: split into words, nothing executed.
+//! Splits commands for a POSIX shell into words, without executing anything.
 //!
-//! Variables become marks. What only a shell could know the meaning of is refused in words.
+//! Variables become marks. Syntax that only a shell can evaluate is rejected.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -23,10 +23,10 @@ haft_core::templates! {
         "引号外的 < 会从文件读取；请直接写出内容，或加上引号";
 }
 
-/// The longest name that is taken for a placeholder.
+/// Maximum length of a placeholder name.
 const LONGEST_NAME: usize = 64;
 
-/// One command: its words, and what stands behind it for it to read.
+/// One command: its words and its standard input.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Command {
     pub(super) words: Vec<String>,
@@ -34,7 +34,7 @@ pub(super) struct Command {
 }
 
 impl Command {
-    /// Adds a command to those of a text. Returns an error past the limit.
+    /// Appends a command. Returns an error at the limit.
     pub(super) fn push_to(self, commands: &mut Vec<Self>) -> Result<(), Message> {
         if commands.len() >= MOST_REQUESTS {
             return Err(too_many_requests());
@@ -44,7 +44,7 @@ impl Command {
     }
 }
 
-/// The commands of a text.
+/// Splits a text into commands.
 pub(super) fn commands(text: &str) -> Result<Vec<Command>, Message> {
     Reader::new(text).read()
 }
@@ -52,18 +52,18 @@ pub(super) fn commands(text: &str) -> Result<Vec<Command>, Message> {
 struct Reader<'a> {
     rest: Peekable<Chars<'a>>,
     commands: Vec<Command>,
-    /// The one that is being read.
+    /// The command that is being read.
     command: Command,
     word: Option<String>,
-    /// Whether the word has no quotes so far.
+    /// True while the word has no quoted part.
     is_bare: bool,
-    /// Behind a pipe stands what becomes of the answer.
+    /// True after a pipe: the words are not part of the curl command.
     is_piped: bool,
     /// The next word is the file of a redirection.
     skips_word: bool,
-    /// The next word is what the command reads.
+    /// The next word is the command's standard input (`<<<`).
     takes_input: bool,
-    /// Texts that begin with the next line, each with the place of its command.
+    /// Heredocs that start on the next line, with the index of their command.
     waiting: Vec<(usize, Heredoc)>,
 }
 
@@ -126,7 +126,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A line that begins with an option goes on with the command before it: its backslash was lost on the way.
+    /// Ends a command. A line that starts with an option continues the previous command, whose backslash was
+    /// lost.
     fn end_command(&mut self) -> Result<(), Message> {
         self.end_word();
         (self.is_piped, self.skips_word, self.takes_input) = (false, false, false);
@@ -141,7 +142,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Behind a line stand the texts that it opened.
+    /// Ends a line, and reads the heredocs that it opened.
     fn end_line(&mut self) -> Result<(), Message> {
         self.end_command()?;
         for (place, heredoc) in std::mem::take(&mut self.waiting) {
@@ -155,7 +156,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What a `<` means: a text behind the command, or only `<id>` as documentation writes it.
+    /// Parses `<`: a heredoc, a here-string, or a placeholder such as `<id>`.
     fn input(&mut self) -> Result<(), Message> {
         if self.rest.next_if_eq(&'<').is_some() {
             self.end_word();
@@ -187,7 +188,7 @@ impl<'a> Reader<'a> {
         let next = self.rest.peek().copied();
         let is_glued = next.is_some_and(|next| !next.is_whitespace() && !matches!(next, '&' | '>'));
         if self.word.is_some() && is_glued {
-            // A URL that should have had quotes.
+            // An unquoted URL with several query parameters.
             self.push('&');
             return Ok(());
         }
@@ -211,7 +212,7 @@ impl<'a> Reader<'a> {
         }
         self.end_word();
         while self.rest.next_if(|next| matches!(next, '>' | '&' | '|')).is_some() {}
-        // Before an option stands the prompt of a line that goes on, not the name of a file.
+        // Before an option, `>` is the prompt of a continued line, not a redirection.
         let mut ahead = self.rest.clone();
         let mut has_blank = false;
         while ahead.next_if_eq(&' ').is_some() {
@@ -271,13 +272,13 @@ impl<'a> Reader<'a> {
                 self.rest.next();
                 self.double()
             }
-            // A prompt before the command.
+            // A shell prompt before the command.
             Some(' ') | None if self.command.words.is_empty() && self.word.is_none() => Ok(()),
             Some(_) | None => self.variable(),
         }
     }
 
-    /// What stands behind a `$`: the name of a variable, or only the sign.
+    /// Parses `$`: the name of a variable, or a literal dollar sign.
     fn variable(&mut self) -> Result<(), Message> {
         let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
         let is_name = |name: &str| {
@@ -316,7 +317,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The end of a line is swallowed, also when blanks were pasted before it.
+    /// Removes an escaped line end, even with blanks before it.
     fn backslash(&mut self) {
         let mut ahead = self.rest.clone();
         while ahead.next_if(|next| matches!(next, ' ' | '\t' | '\r')).is_some() {}
@@ -330,7 +331,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A text behind a command, in which only variables and a few escapes mean something.
+/// Expands a heredoc, in which only variables and a few escapes are special.
 fn expanded(text: &str) -> Result<String, Message> {
     let mut reader = Reader::new(text);
     while let Some(character) = reader.rest.next() {
@@ -361,12 +362,12 @@ fn substitution(text: &str) -> Message {
 mod tests {
     use super::*;
 
-    fn words(text: &str) -> Vec<Vec<String>> {
+    fn split_commands(text: &str) -> Vec<Vec<String>> {
         commands(text).expect(text).into_iter().map(|command| command.words).collect()
     }
 
     #[test]
-    fn texts_are_split_as_a_shell_does() {
+    fn commands_are_split_like_in_a_shell() {
         let name = mark_variable("A");
         for (text, expected) in [
             (r#"a 'b c' "d\"e\x" f\ g ''"#, vec![vec!["a", "b c", r#"d"e\x"#, "f g", ""]]),
@@ -379,12 +380,12 @@ mod tests {
             ("a \\\n> -b c", vec![vec!["a", "-b", "c"]]),
             ("u@h:~$ a x/<id>/<b-c>", vec![vec!["u@h:~$", "a", "x/<id>/<b-c>"]]),
         ] {
-            assert_eq!(words(text), expected, "{text}");
+            assert_eq!(split_commands(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn texts_behind_commands_belong_to_them() {
+    fn heredocs_belong_to_their_command() {
         let marked = mark_variable("A") + "\n";
         for (text, expected) in [
             ("a -d @- <<EOF\n{\"x\": 1}\nEOF\nb", vec![("a", Some("{\"x\": 1}\n")), ("b", None)]),

@@ -1,4 +1,4 @@
-//! The URL of an example request in its parts: origin, path and query.
+//! Splits the URL of an example request into origin, path and query.
 
 use std::net::Ipv4Addr;
 
@@ -12,7 +12,7 @@ use crate::query::encode;
 
 haft_core::templates! {
     HOST_VARIABLE = "import.hostVariable",
-        "the variable {name} stands in the scheme, host or port of the URL, which must be written out",
+        "the variable {name} is in the scheme, host or port of the URL, which must be fixed",
         "变量 {name} 出现在 URL 的协议、主机或端口中，这些部分必须写明";
     NOT_HTTP = "import.notHttp",
         "a URL that begins with {scheme}:// cannot be a tool; only http:// and https:// can",
@@ -22,17 +22,17 @@ haft_core::templates! {
         "无法读取 URL: {reason}";
 }
 
-/// A URL in its parts.
+/// A parsed URL.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Address {
     /// Scheme, host and port.
     pub(crate) origin: String,
     pub(crate) host: String,
-    /// A user name, and a password where there is one.
+    /// The user name, with the optional password.
     pub(crate) user: Option<(String, Option<String>)>,
-    /// Between slashes, encoded as they were written.
+    /// Path segments, percent-encoded as in the source.
     pub(crate) segments: Vec<String>,
-    /// Decoded; a name without `=` has no value.
+    /// Decoded pairs. A name without `=` has no value.
     pub(crate) query: Vec<(String, Option<String>)>,
 }
 
@@ -47,7 +47,7 @@ impl Address {
         if let Some(name) = first_mark(host) {
             return Err(Message::new(&HOST_VARIABLE).with("name", name));
         }
-        // A plain host means http to curl, which hardly anybody serves today.
+        // curl defaults to http, but most servers require https today.
         let scheme = scheme.unwrap_or(if is_local(host) { "http" } else { "https" });
         let unreadable = |error: url::ParseError| Message::new(&BAD_URL).with("reason", error);
         let url = Url::parse(&format!("{scheme}://{host}/")).map_err(unreadable)?;
@@ -67,12 +67,12 @@ impl Address {
         })
     }
 
-    /// The host, and its port unless it is the usual one.
+    /// The host, with the port unless it is the default one.
     pub(crate) fn authority(&self) -> &str {
         self.origin.split_once("://").map_or(&self.origin, |(_, authority)| authority)
     }
 
-    /// Marks what documentation writes as `:id`.
+    /// Marks placeholders written as `:id`.
     pub(crate) fn mark_named_segments(&mut self) {
         for segment in &mut self.segments {
             if let Some(name) = segment.strip_prefix(':').filter(|name| is_name(name)) {
@@ -81,8 +81,8 @@ impl Address {
         }
     }
 
-    /// The path as the source has it, with its variables in braces.
-    pub(crate) fn shown_path(&self) -> String {
+    /// The path, with variables in braces.
+    pub(crate) fn display_path(&self) -> String {
         let mut shown = String::new();
         for segment in &self.segments {
             shown.push('/');
@@ -97,16 +97,16 @@ impl Address {
     }
 }
 
-/// Whether a text can be the name of a variable in a URL.
+/// Returns true if a text can be the name of a variable in a URL.
 fn is_name(text: &str) -> bool {
     let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
     text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') && text.chars().all(is_part)
 }
 
-/// The scheme that is written, if there is one, and what stands behind it.
+/// Splits off the scheme, if there is one.
 fn split_scheme(text: &str) -> Result<(Option<&'static str>, &str), Message> {
     let Some((scheme, rest)) = text.split_once("://") else { return Ok((None, text)) };
-    // Further on it belongs to a URL within the path or the query.
+    // A `://` after the host belongs to a URL inside the path or the query.
     if scheme.contains(['/', '?', '#']) {
         return Ok((None, text));
     }
@@ -134,14 +134,14 @@ fn is_local(host: &str) -> bool {
     is_localhost || host.starts_with('[') || name.parse::<Ipv4Addr>().is_ok()
 }
 
-/// The path as a source writes it, behind the host or the variable that its URL begins with.
+/// The path as written in the source, after the host or the leading variable.
 pub(crate) fn written_path(url: &str) -> Option<String> {
     let rest = url.trim().split_once("://").map_or(url.trim(), |(_, rest)| rest);
     let path = rest.get(rest.find('/')?..)?;
     path.split(['?', '#']).next().map(str::to_owned)
 }
 
-/// The pairs of a query or a form, decoded.
+/// Splits a query or a form into decoded pairs.
 pub(crate) fn pairs(text: &str) -> Vec<(String, Option<String>)> {
     let pair = |piece: &str| match piece.split_once('=') {
         Some((name, value)) => (decode(name), Some(decode(value))),
@@ -150,12 +150,12 @@ pub(crate) fn pairs(text: &str) -> Vec<(String, Option<String>)> {
     text.split('&').filter(|piece| !piece.is_empty()).map(pair).collect()
 }
 
-/// One side of a pair as it is meant.
+/// Decodes one side of a pair.
 pub(crate) fn decode(text: &str) -> String {
     percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
-/// A segment as the URL of a definition can hold it: all of it means itself.
+/// Encodes a segment so that it is literal in the URL of a definition.
 pub(crate) fn written(segment: &str) -> String {
     let mut written = String::with_capacity(segment.len());
     for (at, character) in segment.char_indices() {
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_fall_into_their_parts() {
+    fn urls_are_split_into_origin_path_and_query() {
         for (url, origin, segments) in [
             ("https://api.example.com", "https://api.example.com", Vec::<&str>::new()),
             ("HTTPS://API.Example.com:443/", "https://api.example.com", vec![""]),
@@ -198,23 +198,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_of_a_tool_is_refused_in_words() {
+    fn unusable_urls_are_rejected_with_a_reason() {
         use crate::import::example::marks::{MarkKind, mark};
         let host = mark(MarkKind::Text, "HOST");
         for (url, says) in [
             ("ftp://example.com/x".to_owned(), "begins with ftp://"),
             ("https:///x".to_owned(), "cannot be read"),
             ("https://exa mple.com/x".to_owned(), "cannot be read"),
-            (format!("https://{host}/x"), "the variable HOST stands in"),
-            (format!("{host}/x?u=https://y"), "the variable HOST stands in"),
+            (format!("https://{host}/x"), "the variable HOST is in"),
+            (format!("{host}/x?u=https://y"), "the variable HOST is in"),
         ] {
-            let told = Address::parse(&url).expect_err(&url).to_string();
-            assert!(told.contains(says), "{url}: {told}");
+            let message = Address::parse(&url).expect_err(&url).to_string();
+            assert!(message.contains(says), "{url}: {message}");
         }
     }
 
     #[test]
-    fn paths_are_shown_with_their_variables() {
+    fn paths_are_displayed_with_variables_in_braces() {
         for (url, path) in [
             ("https://api.example.com", "/"),
             ("https://api.example.com/", "/"),
@@ -222,12 +222,12 @@ mod tests {
         ] {
             let mut address = Address::parse(url).expect(url);
             address.mark_named_segments();
-            assert_eq!(address.shown_path(), path, "{url}");
+            assert_eq!(address.display_path(), path, "{url}");
         }
     }
 
     #[test]
-    fn segments_mean_themselves() {
+    fn segments_are_escaped_to_be_literal() {
         assert_eq!(written("a%20b%zz{{c}}\\d"), "a%20b%25zz%7B%7Bc%7D%7D%5Cd");
         assert_eq!(written("secret:"), "secret%3A");
     }

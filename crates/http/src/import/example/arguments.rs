@@ -1,4 +1,4 @@
-//! The arguments of a tool in the making: a placeholder and a property of the schema for each.
+//! Collects the arguments of a drafted tool: a placeholder and a schema property for each.
 
 use std::collections::HashMap;
 
@@ -9,23 +9,23 @@ use super::marks::MarkKind;
 use super::types::{of_type, of_value};
 use crate::import::variable_name;
 
-/// Longer texts and lists are no defaults.
+/// Maximum length of a text or list that becomes a default.
 const LONGEST_DEFAULT: usize = 16 << 10;
 
-/// Whether a call must give an argument.
+/// Says if an argument is required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
     Required,
     Optional,
 }
 
-/// What is known of a variable's value.
+/// A known value of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known<'a> {
+pub(super) enum VariableValue<'a> {
     Nothing,
-    /// What is sent unless a call says otherwise.
+    /// The default that is sent if a call omits the argument.
     Default(&'a str),
-    /// What it looks like; a call has to give its own.
+    /// An example; a call must supply the value.
     Example(&'a str),
 }
 
@@ -33,14 +33,14 @@ pub(super) enum Known<'a> {
 pub(super) struct Arguments {
     properties: Map<String, Value>,
     required: Vec<String>,
-    /// Names by the variables of the source.
+    /// Argument names by variables of the source.
     of_marks: HashMap<String, String>,
-    /// By name, the last number that was put behind it.
+    /// The last number appended to each name.
     numbers: HashMap<String, u32>,
 }
 
 impl Arguments {
-    /// Adds an argument under a name of its own and gives its placeholder.
+    /// Adds an argument under a unique name and returns its placeholder.
     pub(super) fn add(&mut self, wanted: &str, property: Value, need: Need) -> String {
         let name = self.free_name(wanted);
         self.properties.insert(name.clone(), property);
@@ -50,7 +50,7 @@ impl Arguments {
         placeholder(&name)
     }
 
-    /// Adds an argument whose example is sent unless a call says otherwise.
+    /// Adds an argument whose default is the example value.
     pub(super) fn add_example(&mut self, wanted: &str, value: &Value) -> String {
         if is_long(value) {
             return self.add(wanted, Value::Object(of_type(wanted, value)), Need::Required);
@@ -60,8 +60,8 @@ impl Arguments {
         self.add(wanted, Value::Object(property), Need::Optional)
     }
 
-    /// The placeholder of a variable of the source, the same each time.
-    pub(super) fn of_mark(&mut self, kind: MarkKind, mark: &str, known: Known<'_>) -> String {
+    /// The placeholder of a variable of the source; repeated uses share it.
+    pub(super) fn of_mark(&mut self, kind: MarkKind, mark: &str, known: VariableValue<'_>) -> String {
         if let Some(name) = self.of_marks.get(mark) {
             return placeholder(name);
         }
@@ -74,13 +74,15 @@ impl Arguments {
             MarkKind::Text | MarkKind::Secret => of_type(mark, &Value::from("")),
         };
         let need = match known {
-            Known::Nothing => Need::Required,
-            Known::Default(text) | Known::Example(text) if text.len() > LONGEST_DEFAULT => Need::Required,
-            Known::Default(text) => {
+            VariableValue::Nothing => Need::Required,
+            VariableValue::Default(text) | VariableValue::Example(text) if text.len() > LONGEST_DEFAULT => {
+                Need::Required
+            }
+            VariableValue::Default(text) => {
                 property.insert("default".to_owned(), value(text));
                 Need::Optional
             }
-            Known::Example(text) => {
+            VariableValue::Example(text) => {
                 property.insert("examples".to_owned(), json!([value(text)]));
                 Need::Required
             }
@@ -101,7 +103,7 @@ impl Arguments {
         schema
     }
 
-    /// A name that no other argument has, and no value that a call gives by itself.
+    /// A name that is neither used nor reserved.
     fn free_name(&mut self, wanted: &str) -> String {
         let name = variable_name(wanted);
         let is_free =
@@ -124,7 +126,7 @@ fn placeholder(name: &str) -> String {
     format!("{{{{{name}}}}}")
 }
 
-/// Whether a value is too long to stand in a schema.
+/// Returns true if a value is too long for a schema.
 fn is_long(value: &Value) -> bool {
     match value {
         Value::String(text) => text.len() > LONGEST_DEFAULT,
@@ -138,13 +140,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_argument_has_a_name_of_its_own() {
+    fn argument_names_are_unique() {
         let mut arguments = Arguments::default();
         assert_eq!(arguments.add_example("page[size]", &json!(10)), "{{page_size}}");
         assert_eq!(arguments.add_example("page-size", &json!(1.5)), "{{page_size_2}}");
         assert_eq!(arguments.add_example("callId", &json!("x")), "{{callId_2}}");
-        assert_eq!(arguments.of_mark(MarkKind::Text, "ID", Known::Example("7")), "{{ID}}");
-        assert_eq!(arguments.of_mark(MarkKind::Any, "ID", Known::Nothing), "{{ID}}");
+        assert_eq!(arguments.of_mark(MarkKind::Text, "ID", VariableValue::Example("7")), "{{ID}}");
+        assert_eq!(arguments.of_mark(MarkKind::Any, "ID", VariableValue::Nothing), "{{ID}}");
         assert_eq!(arguments.add_example("ID", &Value::Null), "{{ID_2}}");
         let schema = arguments.into_schema();
         let expected = json!({
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn long_values_are_not_kept() {
+    fn long_values_do_not_become_defaults() {
         let mut arguments = Arguments::default();
         arguments.add_example("text", &json!("x".repeat(20_000)));
         arguments.add_example("list", &json!(vec![1; 20_000]));

@@ -1,11 +1,11 @@
-//! Bodies of example requests: JSON, forms, parts and plain text, each as a definition writes it.
+//! Converts bodies of example requests (JSON, forms, multipart and text) to definitions.
 
 use haft_core::Message;
 use serde_json::{Map, Value};
 
 use super::address::pairs;
 use super::credentials;
-use super::draft::{Draft, Place, check_name};
+use super::draft::{Draft, Location, check_name};
 use super::marks::{has_marks, quoted};
 use crate::import::media::essence;
 
@@ -13,10 +13,10 @@ const JSON: &str = "application/json";
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 pub(crate) const TEXT: &str = "text/plain";
 
-/// What an example sends.
+/// The body of an example request.
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
-    /// As it is sent; `assumed` is its media type where no header names one.
+    /// The raw text; `assumed` is its media type if no header names one.
     Raw {
         text: String,
         assumed: &'static str,
@@ -36,7 +36,7 @@ pub(crate) struct Part {
 pub(crate) enum Content {
     Text(String),
     Json(Value),
-    /// A file by its name; what it holds is for a call to say.
+    /// A file by its name; a call supplies the content.
     File {
         filename: String,
         media: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// A text of some media type: JSON is looked into.
+    /// Parses a text as JSON if its media type says so.
     pub(crate) fn of_text(text: &str, media: Option<&str>) -> Self {
         let is_json = media.is_some_and(|media| is_json(&essence(media)));
         match serde_json::from_str::<Value>(&quoted(text)) {
@@ -55,23 +55,23 @@ impl Content {
         }
     }
 
-    /// A file, without the folders before its name.
+    /// A file by its name, without folders.
     pub(crate) fn file(path: &str, media: Option<&str>) -> Self {
         let filename = path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
         Self::File { filename, media: media.map(str::to_owned) }
     }
 }
 
-/// A body as the config has it.
+/// A body in the form of a `config`.
 pub(super) struct Written {
     pub(super) value: Value,
-    /// `bodyType`, unless it is the usual one.
+    /// `bodyType`, unless it is the default.
     pub(super) kind: Option<&'static str>,
-    /// The media type, unless it is the usual one.
+    /// The media type, unless it is the default.
     pub(super) media: Option<String>,
 }
 
-/// Writes a body; `declared` is the media type that a header names.
+/// Converts a body; `declared` is the media type of a header.
 pub(super) fn write(draft: &mut Draft<'_>, body: &Body, declared: Option<&str>) -> Result<Written, Message> {
     match body {
         Body::Json(value) => json(draft, value, declared),
@@ -87,7 +87,7 @@ fn raw(draft: &mut Draft<'_>, text: &str, declared: Option<&str>, assumed: &str)
     let media = declared.unwrap_or(assumed);
     let essence = essence(media);
     let may_be_json = declared.is_none() || is_json(&essence) || essence == TEXT;
-    // Anything may be JSON by accident; a list or an object hardly is.
+    // A scalar may be JSON by accident; a list or an object hardly is.
     let is_meant = |value: &Value| is_json(&essence) || value.is_object() || value.is_array();
     if may_be_json
         && let Ok(value) = serde_json::from_str::<Value>(&quoted(text))
@@ -101,10 +101,10 @@ fn raw(draft: &mut Draft<'_>, text: &str, declared: Option<&str>, assumed: &str)
         return form(draft, &pairs);
     }
     let value = if credentials::in_text(text) {
-        // Nobody can tell where in it the credential stands.
-        draft.wanted("body").into()
+        // The position of the credential in the text is unknown, so the whole body becomes an argument.
+        draft.required_argument("body").into()
     } else if has_marks(text) {
-        draft.render(text, "body", Place::Json)?.into()
+        draft.render(text, "body", Location::Json)?.into()
     } else {
         draft.example("body", &Value::from(text))
     };
@@ -117,11 +117,11 @@ fn json(draft: &mut Draft<'_>, value: &Value, declared: Option<&str>) -> Result<
 }
 
 fn form(draft: &mut Draft<'_>, pairs: &[(String, String)]) -> Result<Written, Message> {
-    let fields = draft.fields(pairs, Place::Form)?;
+    let fields = draft.fields(pairs, Location::Form)?;
     Ok(Written { value: Value::Object(fields), kind: Some("form"), media: None })
 }
 
-/// The pairs of a text that is a form, and not only called one.
+/// The pairs of a text that really has the form of a form.
 fn as_form(text: &str) -> Option<Vec<(String, String)>> {
     let is_odd = |character: char| character.is_whitespace() || matches!(character, '{' | '"' | '<');
     let is_pair = |piece: &str| {
@@ -151,11 +151,11 @@ fn multipart(draft: &mut Draft<'_>, parts: &[Part]) -> Result<Value, Message> {
 fn part(draft: &mut Draft<'_>, name: &str, content: &Content) -> Result<Value, Message> {
     match content {
         Content::Text(text) if text.contains(['<', '\n']) && credentials::in_text(text) => {
-            Ok(draft.wanted(name).into())
+            Ok(draft.required_argument(name).into())
         }
-        Content::Text(text) => draft.leaf(name, name, &Value::from(text.as_str()), Place::Multipart),
+        Content::Text(text) => draft.leaf(name, name, &Value::from(text.as_str()), Location::Multipart),
         Content::Json(value) => draft.json(value),
-        Content::Elsewhere => Ok(draft.wanted(name).into()),
+        Content::Elsewhere => Ok(draft.required_argument(name).into()),
         Content::File { filename, media } => {
             let filename = if filename.is_empty() { name } else { filename };
             Ok(draft.file(name, filename, media.as_deref()).into())

@@ -1,11 +1,11 @@
-//! Credentials of example requests: how they are known, what stands for one in documentation, and their names.
+//! Detects credentials in example requests, and names their secrets.
 
 use super::marks::{MarkKind, Piece, mark, pieces};
-use super::words::{label, snake};
+use super::url_names::{label, snake};
 use crate::headers::{is_credential, looks_secret};
 use crate::import::secret_name;
 
-/// How names end that mean nothing but a credential.
+/// Name endings that always mean a credential.
 const SURELY: [&str; 20] = [
     "accesskey",
     "accesstoken",
@@ -29,14 +29,14 @@ const SURELY: [&str; 20] = [
     "subscriptionkey",
 ];
 
-/// Names that mean one in a query, and may mean one in a body.
+/// Names that mean a credential in a query, and sometimes in a body.
 const MAYBE: [&str; 10] =
     ["appid", "auth", "authorization", "jwt", "key", "pwd", "sid", "sig", "signature", "token"];
 
-/// How the names of sessions end, which mean as much.
+/// Name endings of session ids, which are credentials too.
 const SESSIONS: [&str; 4] = ["session", "sessionid", "sessionkey", "sessid"];
 
-/// How the keys of well-known services begin.
+/// Prefixes of keys issued by well-known services.
 const ISSUED: [&str; 14] = [
     "sk-",
     "sk_live_",
@@ -54,17 +54,17 @@ const ISSUED: [&str; 14] = [
     "AIza",
 ];
 
-/// How variables are called that say where something is, not who somebody is.
-const PLACES: [&str; 9] = ["url", "uri", "host", "domain", "endpoint", "path", "name", "id", "type"];
+/// Endings of variable names that describe a location or type, not a credential.
+const NOT_CREDENTIALS: [&str; 9] = ["url", "uri", "host", "domain", "endpoint", "path", "name", "id", "type"];
 
-/// What tokens are for that say where a list goes on.
+/// Parts of names of pagination tokens.
 const OF_LISTS: [&str; 5] = ["page", "next", "continuation", "sync", "cursor"];
 
-/// Words before credentials in texts of any kind.
+/// Words that precede credentials in free text.
 const IN_TEXTS: [&str; 9] =
     ["password", "passwd", "secret", "token", "api_key", "api-key", "apikey", "authorization", "credential"];
 
-/// Words that stand for a credential where there is none.
+/// Words used as stand-ins for a credential in documentation.
 const STAND_INS: [&str; 24] = [
     "accesstoken",
     "apikey",
@@ -93,41 +93,41 @@ const STAND_INS: [&str; 24] = [
 ];
 
 pub(super) fn in_header(name: &str, value: &str) -> bool {
-    is_credential(name) || letters(name).contains("session") || is_token(value)
+    is_credential(name) || normalized(name).contains("session") || is_token(value)
 }
 
 pub(super) fn in_query(name: &str, value: &str) -> bool {
-    let word = letters(name);
+    let word = normalized(name);
     let is_named = is_sure(&word) || MAYBE.contains(&word.as_str()) || is_session(&word);
     !value.is_empty() && (is_named || is_token(value) || (is_token_name(&word) && looks_secret(value)))
 }
 
 pub(super) fn in_body(name: &str, value: &str) -> bool {
-    let word = letters(name);
+    let word = normalized(name);
     let may_be = MAYBE.contains(&word.as_str()) || is_token_name(&word) || is_session(&word);
     let is_stand_in = word.ends_with("token") && is_placeholder(value);
     let is_meant = is_sure(&word) || is_token(value) || (may_be && (looks_secret(value) || is_stand_in));
     !value.is_empty() && is_meant
 }
 
-/// Whether a field by this name holds a credential, whatever it looks like.
+/// Returns true if a field with this name always contains a credential.
 pub(super) fn is_surely(name: &str) -> bool {
-    is_sure(&letters(name))
+    is_sure(&normalized(name))
 }
 
-/// Whether a variable by this name holds a credential.
+/// Returns true if a variable with this name contains a credential.
 pub(crate) fn is_secret_variable(name: &str) -> bool {
-    let word = letters(name);
+    let word = normalized(name);
     let is_of_list = word.ends_with("token") && OF_LISTS.iter().any(|part| word.contains(part));
-    is_credential(name) && !is_of_list && !PLACES.iter().any(|place| word.ends_with(place))
+    is_credential(name) && !is_of_list && !NOT_CREDENTIALS.iter().any(|place| word.ends_with(place))
 }
 
-/// The mark of a variable, of which nothing is known but its name.
+/// Creates the mark of a variable whose name alone is known.
 pub(crate) fn mark_variable(name: &str) -> String {
     mark(if is_secret_variable(name) { MarkKind::Secret } else { MarkKind::Text }, name)
 }
 
-/// Whether a text is a key or a token by its form alone.
+/// Returns true if a text has the form of a key or a token.
 pub(super) fn is_token(text: &str) -> bool {
     let is_jwt = text.starts_with("eyJ") && text.matches('.').count() == 2;
     text.len() >= 16 && !text.contains(char::is_whitespace) && (is_jwt || is_issued(text))
@@ -138,10 +138,10 @@ pub(crate) fn is_issued(text: &str) -> bool {
     ISSUED.iter().any(|start| text.starts_with(start))
 }
 
-/// Whether a text only shows where a credential goes: `YOUR_TOKEN`, `<token>`, `sk-...`.
+/// Returns true if a text only marks the place of a credential: `YOUR_TOKEN`, `<token>`, `sk-...`.
 pub(super) fn is_placeholder(text: &str) -> bool {
     let text = text.trim().trim_matches(['"', '\'']);
-    // Cookies are several values, of which one may be real.
+    // A cookie header contains several values; any of them may be real.
     if text.is_empty() || text.contains(';') {
         return text.is_empty();
     }
@@ -159,13 +159,13 @@ pub(super) fn is_placeholder(text: &str) -> bool {
     let mut words = lower.split(|character: char| !character.is_ascii_alphanumeric());
     let says_so =
         words.any(|word| ["your", "changeme", "redacted", "placeholder", "replaceme"].contains(&word));
-    let whole = letters(text);
+    let whole = normalized(text);
     let owned = whole.strip_prefix("your").unwrap_or(&whole);
     let is_stand_in = STAND_INS.contains(&owned.strip_suffix("here").unwrap_or(owned));
     is_enclosed || is_variable || is_crossed_out || says_so || is_stand_in || is_name_of_credential(text)
 }
 
-/// Whether a text is a name in capitals, as constants have them: `ACCESS_TOKEN`.
+/// Returns true if a text is the name of a constant in capitals: `ACCESS_TOKEN`.
 fn is_name_of_credential(text: &str) -> bool {
     const ENDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "USER", "USERNAME"];
     text.contains('_')
@@ -173,11 +173,11 @@ fn is_name_of_credential(text: &str) -> bool {
         && text.rsplit('_').next().is_some_and(|last| ENDS.contains(&last))
 }
 
-/// Whether a text of some other form than JSON or a form seems to hold a credential.
+/// Returns true if a free text seems to contain a credential.
 pub(super) fn in_text(text: &str) -> bool {
     let found = pieces(text);
     let [Piece::Plain(_)] = found.as_slice() else {
-        // Behind a word stands the mark of a variable, or the credential itself.
+        // After a keyword follows the mark of a variable, or the credential itself.
         return found.iter().any(|piece| match piece {
             Piece::Plain(plain) => has_value_behind_word(&plain.to_ascii_lowercase()),
             Piece::Mark(..) => false,
@@ -188,7 +188,7 @@ pub(super) fn in_text(text: &str) -> bool {
 }
 
 fn has_value_behind_word(plain: &str) -> bool {
-    // Values that are further away belong to something else.
+    // Values further away are unrelated.
     const NEAR: usize = 80;
     IN_TEXTS.iter().any(|word| {
         plain.match_indices(word).any(|(at, _)| {
@@ -213,26 +213,26 @@ fn is_session(word: &str) -> bool {
     SESSIONS.iter().any(|end| word.ends_with(end))
 }
 
-/// Tokens that say where a list goes on are none.
+/// Pagination tokens are not credentials.
 fn is_token_name(word: &str) -> bool {
     let is_of_list = OF_LISTS.iter().any(|part| word.contains(part));
     (word.ends_with("token") && !is_of_list) || word.ends_with("signature")
 }
 
-fn letters(name: &str) -> String {
+fn normalized(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
-/// The name of a secret: whose, and what it is.
+/// The name of a secret: the host, and the kind of credential.
 pub(super) fn name_of(host: &str, what: &str) -> String {
-    let word = match letters(what).as_str() {
+    let word = match normalized(what).as_str() {
         "key" | "appid" | "apikey" | "xapikey" => "api_key".to_owned(),
         "auth" | "authorization" => "token".to_owned(),
         _ => snake(what),
     };
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let owner = format!("{}_", snake(label(name)));
-    // `OPENAI_API_KEY` of openai.com says the owner twice.
+    // `OPENAI_API_KEY` for openai.com contains the host already.
     let word = word.strip_prefix("x_").unwrap_or(&word);
     secret_name(host, &[word.strip_prefix(owner.as_str()).unwrap_or(word)])
 }
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credentials_are_known_by_name_and_form() {
+    fn credentials_are_detected_by_name_and_form() {
         for (name, value) in [
             ("api_key", "x"),
             ("key", "x"),
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_a_credential_is_none() {
+    fn placeholders_are_not_credentials() {
         for text in [
             "YOUR_TOKEN",
             "your-api-key-here",
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_in_texts_are_seen() {
+    fn credentials_in_texts_are_detected() {
         let id = mark(MarkKind::Text, "id");
         let password = mark(MarkKind::Secret, "password");
         for (text, expected) in [

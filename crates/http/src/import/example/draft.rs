@@ -1,30 +1,30 @@
-//! One definition in the making: whether an example value becomes a placeholder, a secret, or stays.
+//! Drafts one definition: decides whether an example value becomes a placeholder, a secret, or stays.
 
 use std::collections::HashMap;
 
 use haft_core::Message;
-use haft_core::text::{Part, Text};
+use haft_core::text::{Text, TextPart};
 use serde_json::{Map, Value, json};
 
-use super::arguments::{Arguments, Known, Need};
+use super::arguments::{Arguments, Need, VariableValue};
 use super::credentials;
 use super::marks::{MarkKind, Piece, has_marks, only_mark, pieces};
-use super::secrets::{Held, SecretBook};
+use super::secrets::{SecretBook, SecretSource};
 use super::types::of_type;
-use super::{Example, words};
+use super::{Example, url_names};
 
 haft_core::templates! {
     UNSAYABLE = "import.unsayable",
-        "{field} holds a variable, {open} or secret:// where a definition cannot hold it",
+        "{field} contains a variable, {open} or secret:// at a position where definitions do not support it",
         "{field} 在定义不支持的位置包含变量、{open} 或 secret://";
 }
 
-/// Objects are looked into so deep.
+/// Maximum nesting of objects whose fields become arguments.
 const DEEPEST: usize = 3;
 
-/// Where a value stands.
+/// The part of a request that contains a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Location {
     Path,
     Header,
     Query,
@@ -40,7 +40,7 @@ pub(super) struct Draft<'a> {
     secrets: Vec<usize>,
 }
 
-/// What a draft comes to: the schema of its arguments, and the secrets that it names.
+/// The result of a draft: the schema of its arguments, and the secrets that it uses.
 pub(super) struct Drawn {
     pub(super) schema: Value,
     pub(super) secrets: Vec<usize>,
@@ -55,31 +55,31 @@ impl<'a> Draft<'a> {
         Drawn { schema: self.arguments.into_schema(), secrets: self.secrets }
     }
 
-    /// A reference to the secret that a credential becomes.
+    /// The reference to the secret that replaces a credential.
     pub(super) fn credential(&mut self, text: &str, what: &str) -> String {
         if let Some(mark) = only_mark(text) {
             return self.secret_of(mark);
         }
-        // With variables inside, nobody knows the whole of it.
+        // With variables inside, the complete value is unknown.
         let is_known = !has_marks(text) && !credentials::is_placeholder(text);
-        self.keep(what, if is_known { Held::Value(text) } else { Held::Nothing })
+        self.add_secret(what, if is_known { SecretSource::Value(text) } else { SecretSource::Nothing })
     }
 
     fn secret_of(&mut self, mark: &str) -> String {
         let example = self.example;
         let value = example.value(mark).filter(|value| !credentials::is_placeholder(value));
-        self.keep(mark, value.map_or(Held::Variable(mark), Held::Value))
+        self.add_secret(mark, value.map_or(SecretSource::Variable(mark), SecretSource::Value))
     }
 
-    fn keep(&mut self, what: &str, held: Held<'_>) -> String {
+    fn add_secret(&mut self, what: &str, held: SecretSource<'_>) -> String {
         let name = credentials::name_of(self.example.address.authority(), what);
-        let (at, reference) = self.book.keep(&name, held);
+        let (at, reference) = self.book.add(&name, held);
         self.secrets.push(at);
         reference
     }
 
-    /// A text whose variables become placeholders or secrets, and whose rest stays as it is.
-    pub(super) fn render(&mut self, text: &str, field: &str, place: Place) -> Result<String, Message> {
+    /// Replaces the variables of a text by placeholders or secrets.
+    pub(super) fn render(&mut self, text: &str, field: &str, place: Location) -> Result<String, Message> {
         let mut rendered = String::new();
         let mut references = Vec::new();
         for piece in pieces(text) {
@@ -92,51 +92,54 @@ impl<'a> Draft<'a> {
                 }
             }
         }
-        // The words around a reference must not have become part of it.
+        // The surrounding text must not extend a reference.
         let is_meant = |read: Text| read.parts().iter().filter_map(reference_in).eq(references);
         if Text::parse(&rendered).is_ok_and(is_meant) { Ok(rendered) } else { Err(unsayable(field)) }
     }
 
-    fn reference(&mut self, kind: MarkKind, mark: &str, place: Place) -> String {
+    fn reference(&mut self, kind: MarkKind, mark: &str, place: Location) -> String {
         let example = self.example;
         let value = example.value(mark);
         let is_secret = kind == MarkKind::Secret || value.is_some_and(credentials::is_token);
         let known = match (value, place) {
-            (None, _) => Known::Nothing,
-            (Some(value), Place::Path) if is_secret || words::may_be_secret(value, None) => Known::Nothing,
-            (Some(value), Place::Path) => Known::Example(value),
-            (Some(value), Place::Header | Place::Query | Place::Form | Place::Multipart | Place::Json) => {
-                Known::Default(value)
+            (None, _) => VariableValue::Nothing,
+            (Some(value), Location::Path) if is_secret || url_names::may_be_secret(value, None) => {
+                VariableValue::Nothing
             }
+            (Some(value), Location::Path) => VariableValue::Example(value),
+            (
+                Some(value),
+                Location::Header | Location::Query | Location::Form | Location::Multipart | Location::Json,
+            ) => VariableValue::Default(value),
         };
-        // A path cannot hold secrets.
-        if is_secret && place != Place::Path {
+        // A path cannot contain secrets.
+        if is_secret && place != Location::Path {
             return self.secret_of(mark);
         }
         self.arguments.of_mark(kind, mark, known)
     }
 
-    /// The placeholder of an id in the path. A number is the default of a call that only reads; whoever changes
-    /// something has to say what.
+    /// The placeholder of an id in the path. A number becomes the default of read-only requests; for other
+    /// methods a call must supply the id.
     pub(super) fn path_id(&mut self, before: Option<&str>, id: &str) -> String {
-        let (name, value) = (words::id_name(before), scalar(id));
+        let (name, value) = (url_names::id_name(before), scalar(id));
         let only_reads = matches!(self.example.method.as_str(), "GET" | "HEAD");
-        if only_reads && words::is_number(id) && !words::may_be_secret(id, before) {
+        if only_reads && url_names::is_number(id) && !url_names::may_be_secret(id, before) {
             return self.arguments.add_example(&name, &value);
         }
         let mut property = of_type(&name, &value);
-        if !words::may_be_secret(id, before) {
+        if !url_names::may_be_secret(id, before) {
             property.insert("examples".to_owned(), json!([value]));
         }
         self.arguments.add(&name, Value::Object(property), Need::Required)
     }
 
-    /// The placeholder of something that a call has to bring.
-    pub(super) fn wanted(&mut self, name: &str) -> String {
+    /// The placeholder of a required argument.
+    pub(super) fn required_argument(&mut self, name: &str) -> String {
         self.arguments.add(name, json!({"type": "string"}), Need::Required)
     }
 
-    /// The placeholder of a file that a call has to bring, as text or in base64.
+    /// The placeholders of a required file, as text or in base64.
     pub(super) fn file(&mut self, name: &str, filename: &str, media: Option<&str>) -> String {
         let known = |text: Option<&str>| match text.filter(|text| !has_marks(text)) {
             Some(text) => json!({"type": "string", "default": text}),
@@ -158,18 +161,18 @@ impl<'a> Draft<'a> {
         self.arguments.add(name, property, Need::Required)
     }
 
-    /// The placeholder of a value that is sent unless a call says otherwise.
+    /// The placeholder of an argument with a default.
     pub(super) fn example(&mut self, name: &str, value: &Value) -> Value {
         self.arguments.add_example(name, value).into()
     }
 
-    /// What stands for one value that is no list and no object.
+    /// Replaces a scalar by a placeholder or a secret, or keeps it.
     pub(super) fn leaf(
         &mut self,
         field: &str,
         name: &str,
         value: &Value,
-        place: Place,
+        place: Location,
     ) -> Result<Value, Message> {
         let text = match value {
             Value::String(text) => text,
@@ -187,16 +190,18 @@ impl<'a> Draft<'a> {
             return Ok(self.render(text, field, place)?.into());
         }
         Ok(match place {
-            Place::Query | Place::Form => self.example(name, &scalar(text)),
-            Place::Path | Place::Header | Place::Multipart | Place::Json => self.example(name, value),
+            Location::Query | Location::Form => self.example(name, &scalar(text)),
+            Location::Path | Location::Header | Location::Multipart | Location::Json => {
+                self.example(name, value)
+            }
         })
     }
 
-    /// The fields of a query or a form; a name that comes several times has a list.
+    /// The fields of a query or a form; a repeated name becomes a list.
     pub(super) fn fields(
         &mut self,
         pairs: &[(String, String)],
-        place: Place,
+        place: Location,
     ) -> Result<Map<String, Value>, Message> {
         let mut order: Vec<&str> = Vec::new();
         let mut values: HashMap<&str, Vec<&str>> = HashMap::new();
@@ -220,7 +225,7 @@ impl<'a> Draft<'a> {
         Ok(fields)
     }
 
-    fn list(&mut self, name: &str, texts: &[&str], place: Place) -> Result<Value, Message> {
+    fn list(&mut self, name: &str, texts: &[&str], place: Location) -> Result<Value, Message> {
         let is_special = |text: &&str| has_marks(text) || is_credential(name, text, place);
         if !texts.iter().any(is_special) {
             return Ok(self.example(name, &json!(texts)));
@@ -228,13 +233,13 @@ impl<'a> Draft<'a> {
         texts.iter().map(|text| self.settled_text(name, text, place)).collect()
     }
 
-    /// A JSON body: scalars near its root and lists become placeholders, what lies deeper stays.
+    /// A JSON body: scalars near the root and lists become placeholders; deeper values stay.
     pub(super) fn json(&mut self, body: &Value) -> Result<Value, Message> {
         match body {
             Value::Object(fields) if has_plain_names(fields) => self.object(fields, "", 1).map(Value::Object),
             Value::Object(_) | Value::Array(_) => self.whole("body", "body", body),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                self.leaf("body", "body", body, Place::Json)
+                self.leaf("body", "body", body, Location::Json)
             }
         }
     }
@@ -251,7 +256,7 @@ impl<'a> Draft<'a> {
             let made = match value {
                 Value::Null => Value::Null,
                 Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                    self.leaf(field, &name, value, Place::Json)?
+                    self.leaf(field, &name, value, Location::Json)?
                 }
                 Value::Object(inner) if depth < DEEPEST && has_plain_names(inner) => {
                     Value::Object(self.object(inner, &name, depth + 1)?)
@@ -263,8 +268,8 @@ impl<'a> Draft<'a> {
         Ok(object)
     }
 
-    /// A list is one argument, and so is an object in which a definition would read something else.
-    /// With variables or credentials inside, either stays as it is.
+    /// A list becomes one argument, and so does an object with text that a definition would interpret. With
+    /// variables or credentials inside, the value stays.
     fn whole(&mut self, field: &str, name: &str, value: &Value) -> Result<Value, Message> {
         let is_argument = value.is_array() || !is_plain_throughout(value);
         if is_argument && !is_special(field, value) {
@@ -275,7 +280,7 @@ impl<'a> Draft<'a> {
 
     fn settled(&mut self, field: &str, value: &Value) -> Result<Value, Message> {
         match value {
-            Value::String(text) => self.settled_text(field, text, Place::Json),
+            Value::String(text) => self.settled_text(field, text, Location::Json),
             Value::Array(items) => items.iter().map(|item| self.settled(field, item)).collect(),
             Value::Object(fields) => {
                 let mut object = Map::new();
@@ -292,7 +297,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn settled_text(&mut self, field: &str, text: &str, place: Place) -> Result<Value, Message> {
+    fn settled_text(&mut self, field: &str, text: &str, place: Location) -> Result<Value, Message> {
         if is_credential(field, text, place) {
             return Ok(self.credential(text, field).into());
         }
@@ -300,19 +305,19 @@ impl<'a> Draft<'a> {
     }
 }
 
-fn is_credential(field: &str, text: &str, place: Place) -> bool {
+fn is_credential(field: &str, text: &str, place: Location) -> bool {
     match place {
-        Place::Path => false,
-        Place::Header => credentials::in_header(field, text),
-        Place::Query => credentials::in_query(field, text),
-        Place::Form | Place::Multipart | Place::Json => credentials::in_body(field, text),
+        Location::Path => false,
+        Location::Header => credentials::in_header(field, text),
+        Location::Query => credentials::in_query(field, text),
+        Location::Form | Location::Multipart | Location::Json => credentials::in_body(field, text),
     }
 }
 
-/// Whether a value holds variables or credentials.
+/// Returns true if a value contains variables or credentials.
 fn is_special(field: &str, value: &Value) -> bool {
     match value {
-        Value::String(text) => has_marks(text) || is_credential(field, text, Place::Json),
+        Value::String(text) => has_marks(text) || is_credential(field, text, Location::Json),
         Value::Number(_) => credentials::is_surely(field),
         Value::Array(items) => items.iter().any(|item| is_special(field, item)),
         Value::Object(fields) => {
@@ -322,7 +327,7 @@ fn is_special(field: &str, value: &Value) -> bool {
     }
 }
 
-/// Whether a definition reads nothing but the texts themselves in all of a value.
+/// Returns true if all texts of a value are literal in a definition.
 fn is_plain_throughout(value: &Value) -> bool {
     match value {
         Value::String(text) => is_plain(text),
@@ -334,15 +339,15 @@ fn is_plain_throughout(value: &Value) -> bool {
     }
 }
 
-fn reference_in(part: &Part) -> Option<String> {
+fn reference_in(part: &TextPart) -> Option<String> {
     match part {
-        Part::Plain(_) => None,
-        Part::Variable(variable) => Some(format!("{{{{{variable}}}}}")),
-        Part::Secret(secret) => Some(secret.to_string()),
+        TextPart::Plain(_) => None,
+        TextPart::Variable(variable) => Some(format!("{{{{{variable}}}}}")),
+        TextPart::Secret(secret) => Some(secret.to_string()),
     }
 }
 
-/// Whether a definition reads nothing but the text itself in it.
+/// Returns true if a text is literal in a definition.
 pub(super) fn is_plain(text: &str) -> bool {
     Text::parse(text).is_ok_and(|text| text.plain().is_some())
 }
@@ -366,13 +371,13 @@ fn unsayable(field: &str) -> Message {
     Message::new(&UNSAYABLE).with("field", shown).with("open", "{{")
 }
 
-/// A text as the number or truth value it spells, where that spells the same text.
+/// Converts a text to a number or boolean, if that has the same spelling.
 fn scalar(text: &str) -> Value {
     let is_exact = |value: &Value| {
         let written = value.to_string();
         (value.is_number() || value.is_boolean()) && written == text
     };
-    // A float keeps integers of so many digits, as clients read them.
+    // Integers with up to 15 digits are exact in floats, as many clients parse numbers.
     let value: Option<Value> = if text.len() <= 15 { serde_json::from_str(text).ok() } else { None };
     value.filter(is_exact).unwrap_or_else(|| Value::from(text))
 }

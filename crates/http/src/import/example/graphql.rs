@@ -1,17 +1,17 @@
-//! GraphQL requests: what tells two of them apart that go to one address.
+//! GraphQL requests: the operation name, which distinguishes requests to the same URL.
 
 use serde_json::Value;
 
 use super::marks::quoted;
 use super::{Body, Example};
 
-/// How operations begin.
+/// Keywords at the start of operations.
 const KINDS: [&str; 3] = ["query", "mutation", "subscription"];
 
-/// The longest name that is taken for one.
+/// Maximum length of an operation name.
 const LONGEST_NAME: usize = 100;
 
-/// The name of the operation that a request asks for, where it is GraphQL.
+/// The name of the requested operation. Returns `None` if the request is not GraphQL.
 pub(crate) fn operation(example: &Example) -> Option<String> {
     match &example.body {
         Some(Body::Raw { text, .. }) if text.contains("\"query\"") || text.contains("\"operationName\"") => {
@@ -23,28 +23,28 @@ pub(crate) fn operation(example: &Example) -> Option<String> {
             let pair = |name: &str| example.address.query.iter().find(|(known, _)| known == name);
             let text = |name: &str| pair(name).and_then(|(_, value)| value.as_deref());
             let is_persisted = text("extensions").is_some();
-            Asked { name: text("operationName"), query: text("query"), is_persisted }.name()
+            OperationFields { name: text("operationName"), query: text("query"), is_persisted }.name()
         }
     }
 }
 
 fn of_json(body: &Value) -> Option<String> {
-    // Several operations at once are known by the first.
+    // A batch is named after its first operation.
     let body = body.as_array().and_then(|operations| operations.first()).unwrap_or(body);
     let text = |name: &str| body.get(name).and_then(Value::as_str);
     let is_persisted = body.get("extensions").is_some();
-    Asked { name: text("operationName"), query: text("query"), is_persisted }.name()
+    OperationFields { name: text("operationName"), query: text("query"), is_persisted }.name()
 }
 
-/// What a request says of its operation.
-struct Asked<'a> {
+/// The parts of a request that identify its operation.
+struct OperationFields<'a> {
     name: Option<&'a str>,
     query: Option<&'a str>,
-    /// The server keeps the text.
+    /// A persisted query: the server stores the text.
     is_persisted: bool,
 }
 
-impl Asked<'_> {
+impl OperationFields<'_> {
     fn name(&self) -> Option<String> {
         let inside = match self.query {
             Some(query) => Some(first_name(query)?),
@@ -57,7 +57,7 @@ impl Asked<'_> {
     }
 }
 
-/// The name in the text of an operation, or that of its first field; nothing where it is no such text.
+/// The operation's name, or its first field. Returns `None` if the text is not an operation.
 fn first_name(query: &str) -> Option<&str> {
     let mut rest = query.trim_start();
     while let Some(comment) = rest.strip_prefix('#') {
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operations_are_known_by_their_names() {
+    fn operations_are_identified_by_name() {
         for (body, name) in [
             (json!({"operationName": "GetUser", "query": "query GetUser { user { id } }"}), Some("GetUser")),
             (json!({"query": "mutation AddUser($a: Int) { add(a: $a) }"}), Some("AddUser")),

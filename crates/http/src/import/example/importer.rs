@@ -1,4 +1,4 @@
-//! One import of example requests: tools are drafted one by one, and named when all of them are known.
+//! An import of example requests: drafts tools one by one, and names them when all are known.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use super::draft::{Draft, Drawn};
 use super::request::Request;
 use super::secrets::SecretBook;
-use super::{Example, graphql, request, words};
+use super::{Example, graphql, request, url_names};
 use crate::generic::METHODS;
-use crate::import::only::Only;
+use crate::import::selection::Selection;
 use crate::import::source::cancelled;
 use crate::import::{CancelFlag, Imported, ImportedTool, Names, Skipped};
 
@@ -29,84 +29,84 @@ haft_core::templates! {
         "{count} more requests: one import makes at most {limit} tools",
         "还有 {count} 个请求：一次导入最多生成 {limit} 个工具";
     TOO_MANY_REQUESTS = "import.example.tooManyRequests",
-        "holds more than {limit} requests; import a part of it",
+        "contains more than {limit} requests; import a part of it",
         "包含超过 {limit} 个请求；请只导入其中一部分";
     TOO_LARGE = "import.example.toolsTooLarge",
         "its tools would have more than {limit} MB of definitions; import a part of it",
         "其工具的定义合计超过 {limit} MB；请只导入其中一部分";
     MORE_LEFT_OUT = "import.example.moreLeftOut",
-        "{count} more were left out",
+        "{count} more were skipped",
         "另有 {count} 个被略去";
     NOT_FOUND = "import.example.onlyNotFound",
         "there is no request {operation}; give a tool's name, or METHOD /path",
         "没有请求 {operation}；请给出工具名称，或 METHOD /path";
 }
 
-/// The most tools that one import makes.
+/// Maximum number of tools per import.
 const MOST_TOOLS: usize = 2_000;
 
-/// The most requests that one import reads. With `only`, each of them is drafted: its name depends on the others.
+/// Maximum number of requests per import. With `only`, each is drafted, since its name depends on the others.
 pub(crate) const MOST_REQUESTS: usize = 20_000;
 
-/// The most bytes that all drafts together have as JSON.
+/// Maximum total size of all drafts as JSON, in bytes.
 const MOST_BYTES: usize = 16 << 20;
 
-/// The most left-out requests that a report lists one by one.
+/// Maximum number of skipped requests in a report.
 const MOST_LISTED: usize = 1_000;
 
-/// The longest name of a document.
+/// Maximum length of a document's name.
 const LONGEST_DOCUMENT: usize = 200;
 
-/// Where examples come from, and which of them are wanted.
+/// The source of the examples, and the selection of requests.
 pub(crate) struct Source<'a> {
     /// `curl`, `postman` or `har`.
     pub(crate) from: &'static str,
-    /// What the document is called; each request's host where it has no name.
+    /// The name of the document. Each request's host if absent.
     pub(crate) document: Option<String>,
-    /// Put before every tool's name.
+    /// Prefix of every tool name.
     pub(crate) prefix: Option<&'a str>,
-    /// Only these. Empty: all.
+    /// The selected requests. Empty: all.
     pub(crate) only: &'a [String],
     /// Makes the import end with an error.
     pub(crate) cancel: &'a CancelFlag,
 }
 
-/// Gathers the tools, the secrets and what is left out of one import.
+/// Collects the tools, secrets and skipped requests of one import.
 pub(crate) struct Importer<'a> {
     source: Source<'a>,
-    only: Only<'a>,
+    only: Selection<'a>,
     secrets: SecretBook,
     drafts: Vec<Drafted>,
-    /// The number of requests that were read.
+    /// Number of requests read.
     requests: usize,
-    /// The bytes of all drafts as JSON.
+    /// Total size of all drafts as JSON, in bytes.
     bytes: usize,
     left_out: LeftOut,
-    /// The first request past the limit, and how many there are.
+    /// The first request above the limit, and the number of such requests.
     past_limit: Option<(String, usize)>,
 }
 
-/// A tool that has no name yet.
+/// A tool without a final name.
 struct Drafted {
     definition: Map<String, Value>,
     method: String,
     path: String,
-    /// What it would be called if nobody else wanted the name.
+    /// The name it gets if no other draft has the same.
     wanted: String,
-    /// Method and URL: the same whenever the same thing is imported.
+    /// Method and URL, stable across imports.
     operation: String,
-    /// What else it may be asked for by.
+    /// Other names by which it may be selected.
     also_called: Vec<String>,
-    /// The secrets that it names, by their place in the book.
+    /// The secrets that it uses, as indexes into the secret book.
     secrets: Vec<usize>,
     notes: Vec<Message>,
 }
 
-/// Requests that were left out: all are counted, the first are listed.
+/// Skipped requests: all are counted, the first are listed.
 #[derive(Default)]
 struct LeftOut {
     listed: Vec<Skipped>,
-    /// The number of unlisted requests.
+    /// Number of unlisted requests.
     more: usize,
 }
 
@@ -123,7 +123,7 @@ impl LeftOut {
 impl<'a> Importer<'a> {
     pub(crate) fn new(source: Source<'a>) -> Self {
         Self {
-            only: Only::new(source.only),
+            only: Selection::new(source.only),
             source,
             secrets: SecretBook::default(),
             drafts: Vec::new(),
@@ -145,13 +145,14 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    /// Counts a request before it is added or skipped, and checks the import. Returns an error past the limit.
+    /// Counts a request before it is added or skipped, and checks the import. Returns an error above the
+    /// limit.
     pub(crate) fn count_request(&mut self) -> Result<(), Message> {
         self.requests += 1;
         if self.requests > MOST_REQUESTS { Err(too_many_requests()) } else { self.check() }
     }
 
-    /// Adds the tool that an example makes, or says why it makes none.
+    /// Adds the tool of an example, or returns why there is none.
     pub(crate) fn add(&mut self, example: &Example) -> Result<(), Message> {
         if self.only.is_all() && self.drafts.len() >= MOST_TOOLS {
             self.pass_limit(|| example.shape());
@@ -167,7 +168,7 @@ impl<'a> Importer<'a> {
         self.leave_out(operation.into(), reason, Vec::new());
     }
 
-    /// Leaves out a request that was read.
+    /// Skips a request that was parsed.
     pub(crate) fn skip_example(&mut self, operation: &str, example: &Example, reason: Message) {
         let also_called = if self.only.is_all() { Vec::new() } else { spellings(example) };
         self.leave_out(operation.to_owned(), reason, also_called);
@@ -186,7 +187,7 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// What was asked for, with names that do not depend on the order of the requests.
+    /// Finishes the selected tools, with names that do not depend on the order of requests.
     pub(crate) fn finish(mut self) -> Imported {
         let names = self.names();
         let mut imported = Imported::default();
@@ -226,10 +227,10 @@ impl<'a> Importer<'a> {
         imported
     }
 
-    /// The names of all drafts. One that several want is nobody's: each gets its own mark.
+    /// The names of all drafts. If several want the same name, each gets a suffix.
     fn names(&self) -> Vec<String> {
         let mut names = Names::new(self.source.prefix);
-        let wanted: Vec<String> = self.drafts.iter().map(|draft| names.wanted(&draft.wanted)).collect();
+        let wanted: Vec<String> = self.drafts.iter().map(|draft| names.preferred(&draft.wanted)).collect();
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for name in &wanted {
             *counts.entry(name).or_default() += 1;
@@ -273,11 +274,11 @@ impl<'a> Importer<'a> {
         config.insert("imported".to_owned(), imported);
         let wanted = match (&example.name, &graphql) {
             (Some(name), _) => name.clone(),
-            (None, Some(name)) => words::snake(name),
+            (None, Some(name)) => url_names::snake(name),
             (None, None) => {
                 let decoded = |segment: &String| percent_decode_str(segment).decode_utf8_lossy().into_owned();
                 let segments: Vec<String> = address.segments.iter().map(decoded).collect();
-                words::tool_name(method, &segments, words::label(&address.host))
+                url_names::tool_name(method, &segments, url_names::label(&address.host))
             }
         };
         let described = example.description.clone().filter(|text| !text.trim().is_empty());
@@ -308,14 +309,14 @@ impl<'a> Importer<'a> {
     }
 }
 
-/// The refusal of a source with more requests than one import reads.
+/// The error for a source with too many requests.
 pub(crate) fn too_many_requests() -> Message {
     Message::new(&TOO_MANY_REQUESTS).with("limit", MOST_REQUESTS)
 }
 
-/// What a request may be asked for by, besides its tool's name and path.
+/// Names by which a request may be selected, besides its tool's name and path.
 fn spellings(example: &Example) -> Vec<String> {
-    let shown = example.address.shown_path();
+    let shown = example.address.display_path();
     let paths = example.written_paths.iter().chain([&shown]);
     let asked = paths.map(|path| format!("{} {path}", example.method));
     asked.chain(example.place.clone()).collect()
@@ -327,7 +328,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drafts_that_are_too_large_together_are_refused() {
+    fn the_total_size_of_drafts_is_limited() {
         let (only, cancel) = (vec!["nothing".to_owned()], CancelFlag::default());
         let source = Source { from: "har", document: None, prefix: None, only: &only, cancel: &cancel };
         let mut importer = Importer::new(source);

@@ -1,8 +1,7 @@
-//! Variables of the source inside example texts, marked until it is known what becomes of each.
+//! Marks for variables in example texts, kept until the importer decides how to replace each.
 //!
-//! A mark is made of characters for private use, which are taken out of every
-//! text that comes from outside. Texts with marks are cut, joined, encoded and
-//! read as JSON like any other.
+//! A mark is enclosed in private-use characters, which are removed from all input texts. Texts with marks can
+//! be cut, joined, encoded and parsed as JSON like any other.
 
 const TEXT: char = '\u{E000}';
 const ANY: char = '\u{E001}';
@@ -11,13 +10,13 @@ const CLOSE: char = '\u{E003}';
 
 const OPENERS: [char; 3] = [TEXT, ANY, SECRET];
 
-/// What a variable is, as far as its place in the source tells.
+/// The kind of a variable, as far as its position shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MarkKind {
     Text,
-    /// It stands in JSON outside of quotes.
+    /// Unquoted in JSON: any value.
     Any,
-    /// A secret wherever a secret may stand.
+    /// Becomes a secret wherever secrets are allowed.
     Secret,
 }
 
@@ -47,8 +46,8 @@ pub(crate) enum Piece<'a> {
     Mark(MarkKind, &'a str),
 }
 
-/// A text from outside, which cannot hold marks.
-pub(crate) fn clean(text: &str) -> String {
+/// Removes the mark characters from input text.
+pub(crate) fn sanitize(text: &str) -> String {
     text.replace([TEXT, ANY, SECRET, CLOSE], "\u{FFFD}")
 }
 
@@ -80,7 +79,7 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The variable that the whole text is, if it is exactly one.
+/// The variable, if the whole text is exactly one mark.
 pub(crate) fn only_mark(text: &str) -> Option<&str> {
     match pieces(text).as_slice() {
         [Piece::Mark(_, name)] => Some(*name),
@@ -95,13 +94,13 @@ pub(crate) fn first_mark(text: &str) -> Option<&str> {
     })
 }
 
-/// What stands behind the variable that a text begins with.
+/// The text after the mark at its start.
 pub(crate) fn behind_mark(text: &str) -> Option<&str> {
     let (_, behind) = text.strip_prefix(OPENERS)?.split_once(CLOSE)?;
     Some(behind)
 }
 
-/// JSON in which a variable outside of quotes gets some, and stands for any value.
+/// Quotes unquoted variables in JSON, so that each is a value.
 pub(crate) fn quoted(json: &str) -> String {
     let mut quoted = String::with_capacity(json.len());
     let (mut in_text, mut is_escaped, mut is_bare) = (false, false, false);
@@ -134,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_fall_into_plain_parts_and_marks() {
+    fn texts_are_split_into_plain_parts_and_marks() {
         let (a, b) = (mark(MarkKind::Text, "a"), mark(MarkKind::Secret, "b"));
         let text = format!("x{a}{b}y");
         let expected = [
@@ -146,12 +145,12 @@ mod tests {
         assert_eq!(pieces(&text), expected);
         assert_eq!((only_mark(&a), only_mark(&text), first_mark(&text)), (Some("a"), None, Some("a")));
         assert_eq!((behind_mark(&a), behind_mark(&text)), (Some(""), None));
-        assert!(has_marks(&text) && !has_marks(&clean(&text)));
+        assert!(has_marks(&text) && !has_marks(&sanitize(&text)));
         assert_eq!(pieces("").len(), 0);
     }
 
     #[test]
-    fn bare_variables_in_json_are_quoted_and_others_stay() {
+    fn unquoted_variables_in_json_are_quoted() {
         let (text, any) = (mark(MarkKind::Text, "id"), mark(MarkKind::Any, "id"));
         let json = format!(r#"{{"a": {text}, "b": "x\"{text}", "c": [{text}]}}"#);
         let expected = format!(r#"{{"a": "{any}", "b": "x\"{text}", "c": ["{any}"]}}"#);

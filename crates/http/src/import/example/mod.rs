@@ -1,7 +1,7 @@
-//! From one example request to a definition: what cURL commands, Postman collections and HAR files share.
+//! Converts example requests to definitions; shared by cURL commands, Postman collections and HAR files.
 //!
-//! Values of the example become placeholders that keep them as defaults, and
-//! credentials become secrets. Who reads the source does not decide that.
+//! Example values become placeholders with defaults, and credentials become secrets. The importers of each
+//! format only parse.
 
 mod address;
 mod arguments;
@@ -15,7 +15,7 @@ mod noise;
 mod request;
 mod secrets;
 mod types;
-mod words;
+mod url_names;
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -29,25 +29,25 @@ pub(crate) use body::{Body, Content, FORM, Part, TEXT};
 pub(crate) use credentials::{is_issued, is_secret_variable, mark_variable};
 pub(crate) use graphql::operation as graphql_operation;
 pub(crate) use importer::{Importer, MOST_REQUESTS, Source, too_many_requests};
-pub(crate) use marks::{MarkKind, behind_mark, clean, first_mark, has_marks, mark, quoted};
+pub(crate) use marks::{MarkKind, behind_mark, first_mark, has_marks, mark, quoted, sanitize};
 pub(crate) use noise::is_browser_noise;
 pub(crate) use request::Credentials;
-pub(crate) use words::{path_shape, snake};
+pub(crate) use url_names::{path_shape, snake};
 
-/// How a collection or a recording shall be read.
+/// Options of an import of a collection or recording.
 #[derive(Debug, Default, Clone)]
 pub struct ExampleOptions {
-    /// Put before every tool's name.
+    /// Prefix of every tool name.
     pub name: Option<String>,
-    /// Only these: a tool's name or `METHOD /path`. Empty: all.
+    /// Tool names or `METHOD /path` of the requests to import. Empty: all.
     pub only: Vec<String>,
-    /// Where requests go whose address begins with a variable that nobody gave a value.
+    /// The base URL of requests whose URL begins with a variable without a value.
     pub base_url: Option<String>,
     /// Makes the import end early, with an error.
     pub cancel: CancelFlag,
 }
 
-/// Every message about example requests.
+/// All message templates of this module.
 pub(super) fn all_templates() -> impl Iterator<Item = &'static Template> {
     [address::TEMPLATES, draft::TEMPLATES, importer::TEMPLATES, request::TEMPLATES]
         .into_iter()
@@ -55,7 +55,7 @@ pub(super) fn all_templates() -> impl Iterator<Item = &'static Template> {
         .copied()
 }
 
-/// One request as somebody sent it. Its texts may hold marks.
+/// One example request. Its texts may contain marks.
 #[derive(Debug, Clone)]
 pub(crate) struct Example {
     /// In capitals.
@@ -64,20 +64,20 @@ pub(crate) struct Example {
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) credentials: Option<Credentials>,
     pub(crate) body: Option<Body>,
-    /// What the tool shall be called, and what is said of it; the request says it otherwise.
+    /// The tool's name and description. Derived from the request if absent.
     pub(crate) name: Option<String>,
     pub(crate) description: Option<String>,
-    /// For one attempt, in milliseconds.
+    /// Timeout of one attempt, in milliseconds.
     pub(crate) timeout: Option<u64>,
     pub(crate) retry_count: Option<u64>,
-    /// What the source says its variables are: those of this request, and those of all.
+    /// Values of variables: those of this request, and those of all requests.
     pub(crate) values: HashMap<String, String>,
     pub(crate) shared_values: Rc<HashMap<String, String>>,
-    /// Its path in other spellings of the source.
+    /// The path in other spellings of the source.
     pub(crate) written_paths: Vec<String>,
-    /// Where in the source it stands: `Folder / Name`.
+    /// The position in the source: `Folder / Name`.
     pub(crate) place: Option<String>,
-    /// What the source asks for and the tool goes without.
+    /// Features of the request that the tool does not have.
     pub(crate) notes: Vec<Message>,
 }
 
@@ -101,18 +101,18 @@ impl Example {
         }
     }
 
-    /// The value of a header; the last one where there are several.
+    /// The value of a header; the last one if there are several.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().rev().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
 
-    /// What a variable is, where the source says so.
+    /// The value of a variable, if the source defines it.
     pub(crate) fn value(&self, variable: &str) -> Option<&str> {
         self.values.get(variable).or_else(|| self.shared_values.get(variable)).map(String::as_str)
     }
 
-    /// Method, host and path in one line, in which every id is the same.
+    /// Method, host and path in one line, with ids unified.
     pub(crate) fn shape(&self) -> String {
         format!("{} {}{}", self.method, self.address.authority(), path_shape(&self.address.segments))
     }

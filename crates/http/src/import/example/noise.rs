@@ -1,6 +1,6 @@
-//! Headers that browsers add to every request and that say nothing about this one.
+//! Headers that browsers add to every request.
 
-/// Whether a header of a copied request is of no use to a tool.
+/// Returns true if a copied header is irrelevant for a tool.
 pub(crate) fn is_browser_noise(name: &str, value: &str) -> bool {
     const NAMES: [&str; 10] = [
         "cache-control",

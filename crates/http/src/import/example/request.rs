@@ -1,4 +1,4 @@
-//! The request of an example as `config`: URL, headers, query, body, and who it comes from.
+//! Converts an example request to `config`: URL, headers, query, body and credentials.
 
 use std::collections::HashMap;
 
@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 
 use super::address::{Address, written};
 use super::credentials::in_header;
-use super::draft::{Draft, Place, check_name, is_plain};
+use super::draft::{Draft, Location, check_name, is_plain};
 use super::marks::has_marks;
-use super::{Example, body, words};
+use super::{Example, body, url_names};
 use crate::headers::{NOT_CONFIGURABLE, after_scheme};
 use crate::query::encode;
 use crate::url::UrlTemplate;
@@ -23,27 +23,27 @@ haft_core::templates! {
         "the header {name} cannot be sent: its name or its value is not valid",
         "请求头 {name} 无法发送：名称或值无效";
     TOO_MANY_HEADERS = "import.example.tooManyHeaders",
-        "it has {count} headers; a tool can have {limit}",
+        "it has {count} headers; at most {limit} are allowed",
         "有 {count} 个请求头；工具最多 {limit} 个";
     TOO_LONG = "import.example.urlTooLong",
-        "its URL has {count} characters; that of a tool can have {limit}",
+        "its URL has {count} characters; at most {limit} are allowed",
         "URL 有 {count} 个字符；工具的 URL 最多 {limit} 个";
     HOST_HEADER = "import.example.hostHeader",
-        "the header Host was left out: a tool takes it from the URL",
+        "the header Host was ignored: tools take it from the URL",
         "已去掉请求头 Host：工具从 URL 得出";
 }
 
-/// What the config of a tool can hold.
+/// Limits of a tool's config.
 const MOST_HEADERS: usize = 100;
 const LONGEST_URL: usize = 8192;
 
-/// How a request says who it comes from, where that is told apart from its headers and its query.
+/// Credentials that the source gives separately from headers and query.
 #[derive(Debug, Clone)]
 pub(crate) enum Credentials {
     Bearer(String),
     Basic {
         username: String,
-        /// Nothing where the source does not tell it.
+        /// `None` if the source does not contain it.
         password: Option<String>,
     },
     Header {
@@ -56,7 +56,7 @@ pub(crate) enum Credentials {
     },
 }
 
-/// A config, the path in it, and what it goes without.
+/// A config, its path, and notes on unsupported features.
 pub(super) struct Request {
     pub(super) config: Map<String, Value>,
     pub(super) path: String,
@@ -73,7 +73,7 @@ pub(super) fn write(draft: &mut Draft<'_>, example: &Example) -> Result<Request,
         return Err(Message::new(&TOO_LONG).with("count", length).with("limit", LONGEST_URL));
     }
     UrlTemplate::parse(&url)?;
-    let mut parts = Parts { query: draft.fields(&pairs, Place::Query)?, headers: Map::new(), auth: None };
+    let mut parts = Parts { query: draft.fields(&pairs, Location::Query)?, headers: Map::new(), auth: None };
     let declared = example.header("content-type");
     let body = match &example.body {
         Some(body) => Some(body::write(draft, body, declared)?),
@@ -109,12 +109,12 @@ fn path(draft: &mut Draft<'_>, address: &Address) -> Result<String, Message> {
         path.push('/');
         let decoded = percent_decode_str(segment).decode_utf8_lossy();
         if has_marks(segment) {
-            path.push_str(&draft.render(&written(segment), segment, Place::Path)?);
-        } else if words::is_id(&decoded, previous) {
+            path.push_str(&draft.render(&written(segment), segment, Location::Path)?);
+        } else if url_names::is_id(&decoded, previous) {
             path.push_str(&draft.path_id(before, &decoded));
         } else {
             path.push_str(&written(segment));
-            if words::is_meaningful(segment) {
+            if url_names::is_meaningful(segment) {
                 before = Some(segment.as_str());
             }
         }
@@ -123,7 +123,7 @@ fn path(draft: &mut Draft<'_>, address: &Address) -> Result<String, Message> {
     Ok(path)
 }
 
-/// What stays in the URL because it has no value, and the pairs.
+/// The part that stays in the URL because it has no value, and the pairs.
 type Query = (String, Vec<(String, String)>);
 
 fn split_query(query: &[(String, Option<String>)]) -> Result<Query, Message> {
@@ -142,11 +142,11 @@ fn split_query(query: &[(String, Option<String>)]) -> Result<Query, Message> {
     Ok((bare, pairs))
 }
 
-/// Headers of one name as one, without what is told elsewhere or set by Haft.
+/// Merges headers of one name, and drops headers that Haft sets or that are handled separately.
 fn merged(headers: &[(String, String)]) -> Vec<(String, String)> {
     let mut merged: Vec<(String, String)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    for (name, value) in headers.iter().filter(|(name, _)| !is_told_elsewhere(name)) {
+    for (name, value) in headers.iter().filter(|(name, _)| !is_handled_separately(name)) {
         let place = *places.entry(name.to_ascii_lowercase()).or_insert(merged.len());
         match merged.get_mut(place) {
             Some((_, known)) => {
@@ -159,10 +159,10 @@ fn merged(headers: &[(String, String)]) -> Vec<(String, String)> {
     merged
 }
 
-fn is_told_elsewhere(name: &str) -> bool {
-    const OURS: [&str; 4] = ["accept-encoding", "authorization", "content-type", "idempotency-key"];
+fn is_handled_separately(name: &str) -> bool {
+    const SEPARATE: [&str; 4] = ["accept-encoding", "authorization", "content-type", "idempotency-key"];
     let name = name.to_ascii_lowercase();
-    name.starts_with(':') || OURS.contains(&name.as_str()) || NOT_CONFIGURABLE.contains(&name.as_str())
+    name.starts_with(':') || SEPARATE.contains(&name.as_str()) || NOT_CONFIGURABLE.contains(&name.as_str())
 }
 
 struct Parts {
@@ -178,7 +178,7 @@ impl Parts {
         let value = if in_header(name, value) {
             key(draft, name, value).into()
         } else if has_marks(value) {
-            draft.render(value, name, Place::Header)?.into()
+            draft.render(value, name, Location::Header)?.into()
         } else if is_plain(value) {
             Value::from(value)
         } else {
@@ -188,7 +188,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Adds who the request comes from. A header that says it wins, as with curl.
+    /// Adds the credentials. An `Authorization` header takes precedence, as in curl.
     fn identify(&mut self, draft: &mut Draft<'_>, example: &Example) -> Result<(), Message> {
         let header = example.header("authorization");
         if let Some(value) = header {
@@ -259,7 +259,7 @@ impl Parts {
             let encoded = if has_marks(&whole) { String::new() } else { STANDARD.encode(whole) };
             return self.set_authorization(format!("Basic {}", draft.credential(&encoded, "basic")));
         }
-        // A name without a password is a key.
+        // A user name without a password is a key.
         let what = if password == Some("") { "api_key" } else { "username" };
         let mut auth = json!({"type": "basic", "username": draft.credential(username, what)});
         if password != Some("") {
@@ -276,7 +276,7 @@ impl Parts {
         if !self.headers.is_empty() {
             put("headers", Value::Object(self.headers));
         }
-        // With neither query nor body, a tool would send its other arguments as JSON: here there are none to send.
+        // Without query and body, a tool would send all arguments as JSON; this request has no body.
         let is_bare = body.is_none() && !matches!(method, "GET" | "HEAD" | "DELETE");
         if !self.query.is_empty() || is_bare {
             put("query", Value::Object(self.query));
@@ -301,7 +301,7 @@ fn check_header(name: &str, value: &str) -> Result<(), Message> {
     if is_valid && !is_ours { Ok(()) } else { Err(Message::new(&BAD_HEADER).with("name", name)) }
 }
 
-/// The value of a header that is a credential, with the word before it where there is one.
+/// The value of a credential header, with its scheme, if any.
 fn key(draft: &mut Draft<'_>, name: &str, value: &str) -> String {
     let is_scheme = |(scheme, _): &(&str, &str)| {
         ["bearer", "basic", "token"].contains(&scheme.to_ascii_lowercase().as_str())
@@ -312,7 +312,7 @@ fn key(draft: &mut Draft<'_>, name: &str, value: &str) -> String {
     }
 }
 
-/// The user name and password of a basic credential.
+/// Decodes the user name and password of a basic credential.
 fn decoded(credential: &str) -> Option<(String, String)> {
     let text = String::from_utf8(STANDARD.decode(credential).ok()?).ok()?;
     text.split_once(':').map(|(username, password)| (username.to_owned(), password.to_owned()))

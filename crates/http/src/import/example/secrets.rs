@@ -1,4 +1,4 @@
-//! The secrets of one import: each value under a name of its own, however often it is used.
+//! The secrets of one import: each distinct value has a unique name.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,14 +7,14 @@ use secrecy::SecretString;
 
 use crate::import::FoundSecret;
 
-/// The longest name of a secret.
+/// Maximum length of a secret's name.
 const LONGEST_NAME: usize = 64;
 
-/// What the source tells of a secret.
+/// The source's information about a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Held<'a> {
+pub(super) enum SecretSource<'a> {
     Value(&'a str),
-    /// A variable by its name, whose value is not told.
+    /// A variable by its name, without a value.
     Variable(&'a str),
     Nothing,
 }
@@ -23,7 +23,7 @@ pub(super) enum Held<'a> {
 pub(super) struct SecretBook {
     found: Vec<Found>,
     taken: HashSet<String>,
-    by_name: HashMap<String, Wanted>,
+    by_name: HashMap<String, NameGroup>,
 }
 
 struct Found {
@@ -31,22 +31,22 @@ struct Found {
     value: Option<String>,
 }
 
-/// The secrets that wanted one name.
+/// Secrets that share one preferred name.
 #[derive(Default)]
-struct Wanted {
-    /// By what tells them apart, where they are.
+struct NameGroup {
+    /// Index of each secret, by its identity.
     known: HashMap<String, usize>,
-    /// How many names were tried.
+    /// Number of names tried.
     tried: u32,
 }
 
 impl SecretBook {
-    /// Keeps a secret and gives its place and the reference to it; the same one under the same name is kept once.
-    pub(super) fn keep(&mut self, wanted: &str, held: Held<'_>) -> (usize, String) {
+    /// Adds a secret and returns its index and reference. A repeated secret is stored once.
+    pub(super) fn add(&mut self, wanted: &str, held: SecretSource<'_>) -> (usize, String) {
         let identity = match held {
-            Held::Value(value) => format!("={value}"),
-            Held::Variable(name) => format!("${name}"),
-            Held::Nothing => String::new(),
+            SecretSource::Value(value) => format!("={value}"),
+            SecretSource::Variable(name) => format!("${name}"),
+            SecretSource::Nothing => String::new(),
         };
         let others = self.by_name.entry(wanted.to_owned()).or_default();
         if let Some(&at) = others.known.get(&identity)
@@ -64,15 +64,15 @@ impl SecretBook {
         let at = self.found.len();
         others.known.insert(identity, at);
         let value = match held {
-            Held::Value(value) => Some(value.to_owned()),
-            Held::Variable(_) | Held::Nothing => None,
+            SecretSource::Value(value) => Some(value.to_owned()),
+            SecretSource::Variable(_) | SecretSource::Nothing => None,
         };
         let reference = reference(&name);
         self.found.push(Found { name, value });
         (at, reference)
     }
 
-    /// Those of the secrets that are used.
+    /// The secrets that are used.
     pub(super) fn into_found(self, used: &HashSet<usize>) -> Vec<FoundSecret> {
         let is_used = |(at, _): &(usize, Found)| used.contains(at);
         let found = |(_, Found { name, value }): (usize, Found)| FoundSecret {
@@ -87,7 +87,7 @@ fn reference(name: &str) -> String {
     format!("{SCHEME}{name}")
 }
 
-/// The name itself, or with a number behind it.
+/// The name, with a numeric suffix if the number is above 1.
 fn numbered(name: &str, number: u32) -> String {
     if number == 1 {
         return name.to_owned();
@@ -102,17 +102,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_one_value() {
+    fn each_name_has_one_value() {
         let mut book = SecretBook::default();
-        let mut keep = |held| book.keep("github_com_token", held).1;
-        assert_eq!(keep(Held::Value("a")), "secret://github_com_token");
-        assert_eq!(keep(Held::Value("a")), "secret://github_com_token");
-        assert_eq!(keep(Held::Value("b")), "secret://github_com_token_2");
-        assert_eq!(keep(Held::Variable("A")), "secret://github_com_token_3");
-        assert_eq!(keep(Held::Variable("B")), "secret://github_com_token_4");
-        assert_eq!(keep(Held::Variable("A")), "secret://github_com_token_3");
-        assert_eq!(keep(Held::Nothing), "secret://github_com_token_5");
-        assert_eq!(book.keep("github_com_token_2", Held::Nothing).1, "secret://github_com_token_2_2");
+        let mut add = |held| book.add("github_com_token", held).1;
+        assert_eq!(add(SecretSource::Value("a")), "secret://github_com_token");
+        assert_eq!(add(SecretSource::Value("a")), "secret://github_com_token");
+        assert_eq!(add(SecretSource::Value("b")), "secret://github_com_token_2");
+        assert_eq!(add(SecretSource::Variable("A")), "secret://github_com_token_3");
+        assert_eq!(add(SecretSource::Variable("B")), "secret://github_com_token_4");
+        assert_eq!(add(SecretSource::Variable("A")), "secret://github_com_token_3");
+        assert_eq!(add(SecretSource::Nothing), "secret://github_com_token_5");
+        assert_eq!(book.add("github_com_token_2", SecretSource::Nothing).1, "secret://github_com_token_2_2");
         let found = book.into_found(&HashSet::from([0, 2]));
         let names: Vec<&str> = found.iter().map(|found| found.name.as_str()).collect();
         assert_eq!(names, ["github_com_token", "github_com_token_3"]);

@@ -1,25 +1,25 @@
-//! The types of example values, as a schema writes them.
+//! Infers schema types from example values.
 
 use serde_json::{Map, Value, json};
 
-use super::words::snake;
+use super::url_names::snake;
 
-/// Lists and objects are described so deep.
+/// Maximum depth of described lists and objects.
 const DEEPEST: usize = 4;
 
-/// The beginning of a property: its type, where the value has one that is told.
+/// The start of a property: its type, if the value has one.
 pub(super) fn of_type(name: &str, value: &Value) -> Map<String, Value> {
     described(name, value, 0)
 }
 
-/// The type of a value, and of what lies inside it.
+/// The type of a value, including nested values.
 pub(super) fn of_value(name: &str, value: &Value) -> Map<String, Value> {
     let mut property = described(name, value, DEEPEST);
     leave_out_empty(&mut property);
     property
 }
 
-/// Items of which nothing can be said are not mentioned.
+/// Removes `items` without content.
 fn leave_out_empty(property: &mut Map<String, Value>) {
     let is_empty = |items: &Value| items.as_object().is_none_or(Map::is_empty);
     if property.get("items").is_some_and(is_empty) {
@@ -40,7 +40,7 @@ fn described(name: &str, value: &Value, depth: usize) -> Map<String, Value> {
     let kind = match value {
         Value::Null => return Map::new(),
         Value::Bool(_) => "boolean",
-        // A whole number may stand where others are not.
+        // A whole number is an integer only if the name means a count or id.
         Value::Number(number) if number.is_f64() || !counts(name) => "number",
         Value::Number(_) => "integer",
         Value::String(_) => "string",
@@ -69,7 +69,7 @@ fn described(name: &str, value: &Value, depth: usize) -> Map<String, Value> {
     property
 }
 
-/// What two values have in common; nothing said where they differ, so that both fit.
+/// The common part of two schemas; differences are dropped, so that both values match.
 fn common(one: Map<String, Value>, other: Map<String, Value>) -> Map<String, Value> {
     if one == other {
         return one;
@@ -82,7 +82,7 @@ fn common(one: Map<String, Value>, other: Map<String, Value>) -> Map<String, Val
     let mut whole = one;
     for (field, inner) in other {
         let Some(known) = whole.get_mut(&field) else {
-            // An empty list says nothing of its items, and cannot be wrong about them.
+            // An empty list contributes nothing about its items.
             whole.insert(field, inner);
             continue;
         };
@@ -114,7 +114,7 @@ fn common_value(one: Value, other: Value) -> Value {
     }
 }
 
-/// Whether a name means something that is counted or numbered, of which there is no half.
+/// Returns true if a name means a count or a number without fractions.
 fn counts(name: &str) -> bool {
     const FIRST: [&str; 3] = ["max", "n", "num"];
     const LAST: [&str; 33] = [
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_numbers_are_numbers_unless_they_count() {
+    fn whole_numbers_are_integers_only_for_counts_and_ids() {
         for name in ["id", "user_id", "userId", "page", "per_page", "maxTokens", "limit", "n", "page[size]"] {
             assert_eq!(of_type(name, &json!(1)), of_type("id", &json!(7)), "{name}");
             assert_eq!(of_type(name, &json!(1))["type"], "integer", "{name}");
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_say_what_their_items_have_in_common() {
+    fn lists_describe_the_common_part_of_their_items() {
         for (value, expected) in [
             (json!([]), json!({"type": "array"})),
             (json!(["a", "b"]), json!({"type": "array", "items": {"type": "string"}})),

@@ -1,4 +1,4 @@
-//! What one import may cost: counted, never timed.
+//! The budget of one import: counted in work, never in time.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -6,28 +6,28 @@ use std::collections::HashMap;
 use regex::RegexBuilder;
 use serde_json::Value;
 
-/// Parts of schemas that are looked at, for all operations and in all attempts.
+/// Maximum number of schema parts visited, for all operations and attempts.
 const MOST_PARTS: usize = 20_000_000;
 
-/// The input schemas and configs of all tools together, as JSON: as many times the document as real ones need, and
-/// never more than the last. References write one part of a document out for each operation, so a small one could
-/// become huge.
+/// Maximum size of all input schemas and configs as JSON: a multiple of the document's size, within an
+/// absolute maximum. References copy one part of a document into each operation, so a small document could
+/// produce huge definitions.
 const BYTES_PER_BYTE: usize = 4;
 const LEAST_BYTES: usize = 8 << 20;
 const MOST_BYTES: usize = 32 << 20;
 
-/// Arguments of all operations together.
+/// Maximum number of arguments of all operations.
 const MOST_ARGUMENTS: usize = 50_000;
 
-/// Patterns in all schemas together; each is compiled again with its schema.
+/// Maximum number of patterns in all schemas; each is compiled again with its schema.
 const MOST_PATTERNS: usize = 20_000;
 
-/// Different patterns, and how large one may become when it is compiled.
+/// Maximum number of distinct patterns, and the maximum size of a compiled one.
 const MOST_DIFFERENT_PATTERNS: usize = 2_000;
 const PATTERN_BYTES: usize = 1 << 18;
 const LONGEST_PATTERN: usize = 1_000;
 
-/// The length of a value as JSON, about: what marks a value counts for three bytes.
+/// The approximate length of a value as JSON: punctuation counts three bytes.
 fn bytes_of(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(bytes_of).sum::<usize>() + 3,
@@ -37,7 +37,7 @@ fn bytes_of(value: &Value) -> usize {
     }
 }
 
-/// What is left of it.
+/// The remaining budget.
 pub(super) struct Budget {
     parts: Cell<usize>,
     bytes: Cell<usize>,
@@ -60,7 +60,7 @@ impl Budget {
         }
     }
 
-    /// Whether so much was taken that no more operations are read.
+    /// Returns true if the budget is used up and no more operations are read.
     pub(super) fn is_spent(&self) -> bool {
         self.is_spent.get()
     }
@@ -69,7 +69,7 @@ impl Budget {
         self.take(&self.parts, parts);
     }
 
-    /// How many bytes may still be taken.
+    /// The number of bytes left.
     pub(super) fn bytes_left(&self) -> usize {
         self.bytes.get()
     }
@@ -89,7 +89,8 @@ impl Budget {
         }
     }
 
-    /// Whether a pattern can be used. One that cannot is left out, and the schema allows more.
+    /// Returns true if a pattern can be used. An unusable pattern is dropped, so that the schema accepts
+    /// more.
     pub(super) fn takes_pattern(&self, pattern: &str) -> bool {
         let Some(rest) = self.patterns.get().checked_sub(1) else { return false };
         self.patterns.set(rest);

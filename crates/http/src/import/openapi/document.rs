@@ -1,4 +1,4 @@
-//! A document as a whole: which dialect it is, what its references mean, which parameters an operation has.
+//! An OpenAPI document: its version, its references, and the parameters of operations.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,31 +24,31 @@ haft_core::templates! {
         "{reference} is not in the document; the tool was imported without it",
         "文档中没有 {reference}；导入的工具不含该部分";
     ODD_PARAMETER = "openapi.oddParameter",
-        "the parameter {name} in {place} is none that can be sent; the tool was imported without it",
+        "the parameter {name} in {place} is invalid; the tool was imported without it",
         "位于 {place} 的参数 {name} 无法发送；导入的工具不含该参数";
     TOO_MANY_PARAMETERS = "openapi.tooManyParameters",
         "it has {count} parameters; at most {limit}",
         "它有 {count} 个参数，最多 {limit} 个";
 }
 
-/// References of references are followed so far.
+/// Maximum number of chained references.
 const LONGEST_CHAIN: usize = 16;
 
-/// A longer reference points to nothing that anybody wrote.
+/// Maximum length of a reference.
 const LONGEST_REFERENCE: usize = 2_000;
 
 const MOST_PARAMETERS: usize = 300;
 const LONGEST_NAME: usize = 256;
 const LONGEST_TITLE: usize = 200;
 
-/// A document and what was said about it.
+/// A document, and the options of its import.
 pub(super) struct Document<'a> {
     root: &'a Value,
     pub(super) is_swagger: bool,
     pub(super) base: Option<Url>,
     pub(super) source: Option<&'a Url>,
     pub(super) budget: Budget,
-    /// References that were looked up before.
+    /// References resolved before.
     found: RefCell<HashMap<&'a str, Option<&'a Value>>>,
 }
 
@@ -56,10 +56,10 @@ pub(super) struct Document<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Parameter<'a> {
     pub(super) name: &'a str,
-    /// Where it is sent: `path`, `query`, and so on.
+    /// Its location: `path`, `query` and so on.
     pub(super) place: &'a str,
     pub(super) is_required: bool,
-    /// All of it; in 2.0 it is its own schema.
+    /// The whole parameter; in 2.0 it is also its schema.
     pub(super) value: &'a Value,
 }
 
@@ -96,13 +96,13 @@ impl<'a> Document<'a> {
         self.root
     }
 
-    /// The title, as a name for what belongs together; nothing where there is none.
+    /// The title, as a name for the imported group. Returns `None` if there is none.
     pub(super) fn title(&self) -> Option<String> {
         let title = self.root.get("info").and_then(|info| info.get("title")).and_then(Value::as_str)?;
         Some(shortened(title, LONGEST_TITLE)).filter(|title| !title.is_empty())
     }
 
-    /// What a local reference points to.
+    /// The target of a local reference.
     pub(super) fn find(&self, reference: &'a str) -> Option<&'a Value> {
         if let Some(found) = self.found.borrow().get(reference) {
             return *found;
@@ -118,7 +118,7 @@ impl<'a> Document<'a> {
         self.root.pointer(&decoded)
     }
 
-    /// The thing itself, where a reference stands for it; null where that leads nowhere.
+    /// Follows references. Returns null if one cannot be resolved.
     pub(super) fn resolve(&self, value: &'a Value) -> &'a Value {
         let mut value = value;
         for _ in 0..LONGEST_CHAIN {
@@ -134,7 +134,7 @@ impl<'a> Document<'a> {
         self.root.get("paths").and_then(Value::as_object).into_iter().flatten()
     }
 
-    /// The parameters of a path and of its operation, which may replace some of them.
+    /// The parameters of a path, overridden by those of its operation.
     pub(super) fn parameters(
         &self,
         item: &'a Value,
@@ -160,7 +160,7 @@ impl<'a> Document<'a> {
             }
             let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
             let (name, place) = (text("name"), text("in"));
-            // The body of 2.0 needs no name.
+            // A body parameter of 2.0 needs no name.
             let is_named = place == "body" || (1..=LONGEST_NAME).contains(&name.len());
             if !is_named || !self.knows(place) {
                 let message = Message::new(&ODD_PARAMETER).with("name", shortened(name, 60));
@@ -194,7 +194,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// What is told of a reference that leads nowhere.
+/// The message for a reference that cannot be resolved.
 pub(super) fn unresolved(written: &Value) -> Message {
     let reference = written.get("$ref").and_then(Value::as_str).unwrap_or("null");
     Message::new(&UNRESOLVED).with("reference", shortened(reference, 200))

@@ -1,8 +1,7 @@
-//! OpenAPI 3.0 and 3.1 and Swagger 2.0: each operation becomes one tool.
+//! Imports OpenAPI 3.0 and 3.1 and Swagger 2.0 documents: each operation becomes one tool.
 //!
-//! Documents are walked leniently: real ones break the standard in many ways, and one
-//! odd corner must not cost the rest. They are also anybody's: whatever one says, reading
-//! it costs a bounded amount of work, and no text of it is taken for a template.
+//! Parsing is lenient: real documents violate the standard, and one invalid part must not prevent the rest.
+//! Documents are untrusted: parsing takes a bounded amount of work, and no text is interpreted as a template.
 
 mod budget;
 mod document;
@@ -22,9 +21,9 @@ use serde_json::Value;
 use url::Url;
 
 use self::document::Document;
-use self::operation::{Made, Operation};
+use self::operation::{Converted, Operation};
 use self::plain::shortened;
-use super::only::Only;
+use super::selection::Selection;
 use super::{CancelFlag, Imported, Names, Skipped};
 
 haft_core::templates! {
@@ -41,38 +40,38 @@ haft_core::templates! {
         "is described in {reference}, which is not part of the document",
         "在 {reference} 中描述，不属于本文档";
     BESIDE = "openapi.besideReference",
-        "is written beside a reference to {reference}, which takes its place",
+        "is defined next to a reference to {reference}, which replaces it",
         "写在对 {reference} 的引用旁边，被引用内容取代";
     FIELDS_BESIDE = "openapi.fieldsBesideReference",
-        "what is written beside the reference to {reference} was left out: {fields}",
+        "fields next to the reference to {reference} were ignored: {fields}",
         "写在对 {reference} 的引用旁边的内容已略去：{fields}";
     NO_SLASH = "openapi.noSlash",
         "its path does not begin with /",
         "其路径不以 / 开头";
     TOO_MANY = "openapi.tooManyOperations",
-        "it and {count} operations behind it are left out: one import takes at most {limit}; choose some with only",
+        "this and the {count} operations after it are skipped: one import takes at most {limit}; select some with only",
         "它及其后的 {count} 个操作被略过：一次导入最多 {limit} 个；请用 only 选择部分操作";
     NOT_TOLD = "openapi.notTold",
-        "more was left out than can be told",
+        "more items were skipped than can be listed",
         "略过的内容过多，无法全部列出";
 }
 
-/// How a document shall be read.
+/// Options of an import of a document.
 #[derive(Debug, Clone, Default)]
 pub struct OpenApiOptions {
-    /// Put before every tool's name.
+    /// Prefix of every tool name.
     pub name: Option<String>,
-    /// Where the operations are, whatever the document says.
+    /// The base URL; overrides the servers of the document.
     pub base_url: Option<String>,
-    /// Where the document came from, for servers that are written relative to it.
+    /// The document's own URL, for relative server URLs.
     pub source: Option<Url>,
-    /// Only these: `operationId` or `METHOD /path`. Empty: all.
+    /// `operationId` or `METHOD /path` of the operations to import. Empty: all.
     pub only: Vec<String>,
-    /// Makes the import end early, with what it has.
+    /// Makes the import end early, with the tools converted so far.
     pub cancel: CancelFlag,
 }
 
-/// Methods, and whether tools can use them.
+/// HTTP methods, and whether tools can use them.
 const METHODS: [(&str, bool); 8] = [
     ("GET", true),
     ("PUT", true),
@@ -84,22 +83,22 @@ const METHODS: [(&str, bool); 8] = [
     ("TRACE", false),
 ];
 
-/// Operations that one import makes tools of.
+/// Maximum number of operations per import.
 const MOST_OPERATIONS: usize = 5_000;
 
-/// So much of what was left out is told.
-const MOST_TOLD: usize = 10_000;
+/// Maximum number of reported skips or notes.
+const MAX_REPORTED: usize = 10_000;
 
-/// Turns a document into tools.
+/// Imports the operations of a document.
 pub fn openapi(document: &Value, options: &OpenApiOptions) -> Result<Imported, Vec<Violation>> {
     let document = Document::new(document, options.base_url.as_deref(), options.source.as_ref())?;
     let mut imported = Imported::default();
     let operations = operations(&document, &mut imported);
     let mut names = Names::new(options.name.as_deref());
-    // A name that several want is nobody's: each gets its own mark, whatever the order and the choice.
+    // If several operations want the same name, each gets a suffix, independent of order and selection.
     let mut wanted: HashMap<String, usize> = HashMap::new();
     for operation in &operations {
-        *wanted.entry(names.wanted(&operation.wanted_name())).or_default() += 1;
+        *wanted.entry(names.preferred(&operation.preferred_name())).or_default() += 1;
     }
     let chosen = chosen(operations, &options.only, &mut imported);
     for operation in chosen.iter().take(MOST_OPERATIONS) {
@@ -107,9 +106,9 @@ pub fn openapi(document: &Value, options: &OpenApiOptions) -> Result<Imported, V
             break;
         }
         match operation.to_tool(&document, options.name.as_deref()) {
-            Ok(Made { mut tool, notes, secrets }) => {
-                let (text, identity) = (operation.wanted_name(), operation.identity());
-                let is_contested = wanted.get(&names.wanted(&text)).is_some_and(|count| *count > 1);
+            Ok(Converted { mut tool, notes, secrets }) => {
+                let (text, identity) = (operation.preferred_name(), operation.identity());
+                let is_contested = wanted.get(&names.preferred(&text)).is_some_and(|count| *count > 1);
                 let name = if is_contested {
                     names.marked(&text, &identity)
                 } else {
@@ -118,9 +117,9 @@ pub fn openapi(document: &Value, options: &OpenApiOptions) -> Result<Imported, V
                 tool.definition.shift_insert(0, "name".to_owned(), name.into());
                 imported.tools.push(tool);
                 secrets.iter().for_each(|secret| imported.needs_secret(secret));
-                notes.into_iter().for_each(|note| tell(&mut imported.notes, &identity, note));
+                notes.into_iter().for_each(|note| report(&mut imported.notes, &identity, note));
             }
-            Err(reason) => tell(&mut imported.skipped, &operation.identity(), reason),
+            Err(reason) => report(&mut imported.skipped, &operation.identity(), reason),
         }
     }
     if let Some(first) = chosen.get(MOST_OPERATIONS) {
@@ -131,19 +130,19 @@ pub fn openapi(document: &Value, options: &OpenApiOptions) -> Result<Imported, V
     Ok(imported)
 }
 
-/// Every operation of a document; what is none is said.
+/// Every operation of a document; invalid entries are reported.
 fn operations<'a>(document: &Document<'a>, imported: &mut Imported) -> Vec<Operation<'a>> {
     let mut operations = Vec::new();
-    // Whatever else is written among the paths is an extension.
+    // Other keys among the paths are extensions.
     for (path, written) in document.paths().filter(|(path, _)| !path.starts_with("x-")) {
         let item = document.resolve(written);
         if item.is_null() {
             let reference = written.get("$ref").and_then(Value::as_str).unwrap_or("null");
             let reason = Message::new(&ELSEWHERE).with("reference", shortened(reference, 200));
-            tell(&mut imported.skipped, path, reason);
+            report(&mut imported.skipped, path, reason);
             continue;
         }
-        tell_beside(path, written, imported);
+        report_siblings(path, written, imported);
         for (name, operation) in item.as_object().into_iter().flatten() {
             let known = METHODS.iter().find(|(method, _)| method.eq_ignore_ascii_case(name)).copied();
             let Some((method, is_usable)) = known else { continue };
@@ -158,14 +157,14 @@ fn operations<'a>(document: &Document<'a>, imported: &mut Imported) -> Vec<Opera
                 operations.push(found);
                 continue;
             };
-            tell(&mut imported.skipped, &found.identity(), reason);
+            report(&mut imported.skipped, &found.identity(), reason);
         }
     }
     operations
 }
 
-/// Says what of a path stands beside a reference, and is not read.
-fn tell_beside(path: &str, written: &Value, imported: &mut Imported) {
+/// Reports fields next to a path's reference, which are ignored.
+fn report_siblings(path: &str, written: &Value, imported: &mut Imported) {
     const WITHOUT_MEANING: [&str; 3] = ["$ref", "summary", "description"];
     let Some(Value::String(reference)) = written.get("$ref") else { return };
     let reference = shortened(reference, 200);
@@ -174,7 +173,7 @@ fn tell_beside(path: &str, written: &Value, imported: &mut Imported) {
         match METHODS.iter().find(|(method, _)| method.eq_ignore_ascii_case(name)) {
             Some((method, _)) => {
                 let reason = Message::new(&BESIDE).with("reference", &reference);
-                tell(&mut imported.skipped, &format!("{method} {path}"), reason);
+                report(&mut imported.skipped, &format!("{method} {path}"), reason);
             }
             None if WITHOUT_MEANING.contains(&name.as_str()) || name.starts_with("x-") => {}
             None => fields.push(shortened(name, 60)),
@@ -182,27 +181,27 @@ fn tell_beside(path: &str, written: &Value, imported: &mut Imported) {
     }
     if !fields.is_empty() {
         let reason = Message::new(&FIELDS_BESIDE).with("reference", &reference);
-        tell(&mut imported.notes, path, reason.with("fields", fields.join(", ")));
+        report(&mut imported.notes, path, reason.with("fields", fields.join(", ")));
     }
 }
 
-/// Adds to what is told, up to a limit.
-fn tell(told: &mut Vec<Skipped>, operation: &str, reason: Message) {
+/// Adds an entry to a report, up to the limit.
+fn report(reported: &mut Vec<Skipped>, operation: &str, reason: Message) {
     let operation = operation.to_owned();
-    match told.len() {
-        ..MOST_TOLD => told.push(Skipped { operation, reason }),
-        MOST_TOLD => told.push(Skipped { operation, reason: Message::new(&NOT_TOLD) }),
+    match reported.len() {
+        ..MAX_REPORTED => reported.push(Skipped { operation, reason }),
+        MAX_REPORTED => reported.push(Skipped { operation, reason: Message::new(&NOT_TOLD) }),
         _ => {}
     }
 }
 
-/// The operations that were asked for; what is not there is said.
+/// The selected operations; selected names that do not exist are reported.
 fn chosen<'a>(
     operations: Vec<Operation<'a>>,
     only: &[String],
     imported: &mut Imported,
 ) -> Vec<Operation<'a>> {
-    let mut only = Only::new(only);
+    let mut only = Selection::new(only);
     if only.is_all() {
         return operations;
     }
@@ -211,12 +210,12 @@ fn chosen<'a>(
     chosen.retain(|operation| only.takes(operation.names()));
     for wanted in only.missing() {
         let reason = Message::new(&NOT_FOUND).with("operation", shortened(wanted, 200));
-        tell(&mut imported.skipped, &shortened(wanted, 200), reason);
+        report(&mut imported.skipped, &shortened(wanted, 200), reason);
     }
     chosen
 }
 
-/// Every message of this importer.
+/// All message templates of this importer.
 pub(super) fn all_templates() -> impl Iterator<Item = &'static Template> {
     [
         TEMPLATES,

@@ -1,4 +1,4 @@
-//! One operation: its name, its words, its request, and the schema of what it takes.
+//! One operation: its name, description, request and input schema.
 
 use haft_core::{Message, ToolSchema};
 use serde_json::{Map, Value, json};
@@ -19,10 +19,10 @@ haft_core::templates! {
         "its path has more than {limit} bytes",
         "其路径超过 {limit} 字节";
     REFUSED = "openapi.refused",
-        "no tool can be made of it: {field} {reason}",
+        "it cannot become a tool: {field} {reason}",
         "无法将其变成工具：{field} {reason}";
     TOO_MUCH = "openapi.tooMuch",
-        "the operations before it took all that one import may hold; choose some with only",
+        "earlier operations used up the size limit of the import; select some with only",
         "之前的操作已用完一次导入的容量；请用 only 选择部分操作";
 }
 
@@ -38,40 +38,40 @@ pub(super) struct Operation<'a> {
     pub(super) operation: &'a Value,
 }
 
-/// What an operation became.
-pub(super) struct Made {
-    /// Without a name.
+/// The result of converting an operation.
+pub(super) struct Converted {
+    /// The tool, without a name.
     pub(super) tool: ImportedTool,
-    /// What it goes without.
+    /// Features of the operation that the tool does not have.
     pub(super) notes: Vec<Message>,
     pub(super) secrets: Vec<String>,
 }
 
 impl<'a> Operation<'a> {
-    /// `GET /pets/{id}`: what it is, whatever it is called.
+    /// Method and path, `GET /pets/{id}`: independent of the operation's name.
     pub(super) fn identity(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 
     fn operation_id(&self) -> Option<&'a str> {
         let id = self.operation.get("operationId").and_then(Value::as_str)?;
-        // An id without a single usable letter names nothing.
+        // An id without letters and digits is unusable.
         beginning(id, LONGEST_ID).bytes().any(|byte| byte.is_ascii_alphanumeric()).then_some(id)
     }
 
-    pub(super) fn wanted_name(&self) -> String {
+    pub(super) fn preferred_name(&self) -> String {
         match self.operation_id() {
             Some(id) => beginning(id, LONGEST_ID).to_owned(),
             None => format!("{}_{}", self.method.to_ascii_lowercase(), beginning(self.path, LONGEST_ID)),
         }
     }
 
-    /// The names by which an import may choose it.
+    /// The names by which an import may select it.
     pub(super) fn names(&self) -> impl Iterator<Item = String> {
         self.operation_id().map(str::to_owned).into_iter().chain([self.identity()])
     }
 
-    /// When to use it: summary and description, or what it is.
+    /// The tool's description: summary and description, or method and path.
     fn description(&self) -> String {
         let text = |name: &str| {
             let text = self.operation.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -88,8 +88,12 @@ impl<'a> Operation<'a> {
         shortened(&whole, LONGEST_DESCRIPTION)
     }
 
-    /// The tool, or why there is none.
-    pub(super) fn to_tool(&self, document: &Document<'a>, prefix: Option<&str>) -> Result<Made, Message> {
+    /// Converts the operation, or returns why it cannot become a tool.
+    pub(super) fn to_tool(
+        &self,
+        document: &Document<'a>,
+        prefix: Option<&str>,
+    ) -> Result<Converted, Message> {
         if document.budget.is_spent() {
             return Err(Message::new(&TOO_MUCH));
         }
@@ -104,7 +108,7 @@ impl<'a> Operation<'a> {
         let parameters = document.parameters(self.item, self.operation, &mut notes)?;
         let mut credentials = security::find(document, self.operation, &host, &mut notes);
         let mut request = Request::new(document, self.path, &parameters, &mut credentials)?;
-        // No server reads the body of a HEAD.
+        // Servers ignore the body of a HEAD request.
         if self.method != "HEAD" {
             payload::add(document, self.operation, &parameters, &mut request)?;
         }
@@ -115,7 +119,7 @@ impl<'a> Operation<'a> {
         notes.append(&mut request.notes);
         let input_schema = request.schema();
         let path = format!("{}{}", written(server.path().trim_end_matches('/')), request.path);
-        // A user name stays in front of the host, and is refused where the URL is read.
+        // A user name stays before the host, and is rejected when the URL is parsed.
         let url = format!("{}{path}", &server[..Position::BeforePath]);
         let mut config = request_config(request, credentials.auth);
         config.shift_insert(0, "url".to_owned(), url.into());
@@ -127,7 +131,7 @@ impl<'a> Operation<'a> {
             return Err(message.with_messages("reason", vec![violation.message]));
         }
         let config = Value::Object(config);
-        // Names, descriptions and placeholders are written out for each operation, too.
+        // Names, descriptions and placeholders are repeated for each operation.
         let converted = bytes_before - document.budget.bytes_left();
         let finished = input_schema.to_string().len() + config.to_string().len();
         document.budget.take_bytes(finished.saturating_sub(converted));
@@ -143,20 +147,20 @@ impl<'a> Operation<'a> {
         definition.insert("inputSchema".to_owned(), accepted(input_schema));
         definition.insert("config".to_owned(), config);
         let tool = ImportedTool { definition, method: self.method.to_owned(), path: self.path.to_owned() };
-        Ok(Made { tool, notes, secrets: credentials.secrets })
+        Ok(Converted { tool, notes, secrets: credentials.secrets })
     }
 
-    /// Where the tool came from, so that it is known when it is imported again.
+    /// The origin of the tool, which later imports use to recognize it.
     fn origin(&self, document: &Document<'a>, host: String) -> Value {
         let title = document.title().unwrap_or(host);
         json!({"from": "openapi", "document": title, "operation": self.identity()})
     }
 }
 
-/// The config of a request, but for where it goes.
+/// The config of a request, without its URL.
 fn request_config(request: Request, auth: Map<String, Value>) -> Map<String, Value> {
     let mut config = Map::new();
-    // An empty query says that arguments have their place, even where nothing is sent.
+    // An empty query prevents that remaining arguments are sent by default.
     config.insert("query".to_owned(), Value::Object(request.query));
     for (name, fields) in [("headers", request.headers), ("cookies", request.cookies), ("auth", auth)] {
         if !fields.is_empty() {
@@ -173,7 +177,7 @@ fn request_config(request: Request, auth: Map<String, Value>) -> Map<String, Val
     config
 }
 
-/// A schema that our own validator takes: where it does not, properties lose their detail one by one.
+/// Makes a schema valid for the validator: removes details from properties until it is accepted.
 fn accepted(schema: Value) -> Value {
     if ToolSchema::of_arguments(&schema).is_ok() {
         return schema;

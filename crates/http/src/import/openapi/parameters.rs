@@ -1,4 +1,4 @@
-//! Parameters in path, query, header and cookie: placeholders, and the schema of their values.
+//! Parameters in path, query, header and cookie: placeholders and schemas.
 
 use haft_core::Message;
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::document::{Document, Parameter};
 use super::plain::{is_plain, shortened, written};
 use super::schema::convert;
-use super::security::{Credentials, Place};
+use super::security::{CredentialLocation, Credentials};
 use super::styles::{self, Style, as_json_text, joined, scalar};
 use crate::cookies;
 use crate::headers::NOT_CONFIGURABLE;
@@ -18,42 +18,42 @@ haft_core::templates! {
         "it needs the parameter {name} in {place}, which tools cannot send",
         "它需要位于 {place} 的参数 {name}，工具无法发送";
     LEFT_OUT = "openapi.leftOutParameter",
-        "the parameter {name} in {place} cannot be sent beside the others; the tool was imported without it",
+        "the parameter {name} in {place} cannot be sent together with the others; the tool was imported without it",
         "位于 {place} 的参数 {name} 无法与其他参数一起发送；导入的工具不含该参数";
     NOT_IN_PATH = "openapi.notInPath",
-        "the parameter {name} does not stand in the path; the tool was imported without it",
+        "the parameter {name} is not in the path; the tool was imported without it",
         "参数 {name} 未出现在路径中；导入的工具不含该参数";
     NOT_SPREAD = "openapi.notSpread",
-        "the parameter {name} is sent as JSON text: its fields cannot each have a place in the query",
+        "the parameter {name} is sent as JSON text: its fields cannot be separate query fields",
         "参数 {name} 以 JSON 文本发送：其字段无法各自放入查询";
     OWN_HEADER = "openapi.ownHeader",
-        "the header {name} is no argument: Haft sets it, or auth does",
+        "the header {name} is not an argument: Haft or auth sets it",
         "请求头 {name} 不是参数：由 Haft 或 auth 设置";
 }
 
-/// Headers that other parts of a document or of Haft set.
+/// Headers that are set by other parts of the document or by Haft.
 const OWN_HEADERS: [&str; 4] = ["content-type", "authorization", "accept-encoding", "user-agent"];
 
-/// A request as it is put together.
+/// A request under construction.
 pub(super) struct Request {
-    /// With its placeholders.
+    /// The path, with placeholders.
     pub(super) path: String,
     pub(super) query: Map<String, Value>,
     pub(super) headers: Map<String, Value>,
     pub(super) cookies: Map<String, Value>,
-    /// With its `bodyType`.
+    /// The body and its `bodyType`.
     pub(super) body: Option<(Value, &'static str)>,
-    /// Fields of query and form that are written in brackets.
+    /// Query and form fields in bracket notation.
     pub(super) brackets: Vec<String>,
-    /// What it goes without.
+    /// Features of the operation that the request does not have.
     pub(super) notes: Vec<Message>,
-    taken: Vec<Place>,
+    taken: Vec<CredentialLocation>,
     properties: Map<String, Value>,
     required: Vec<String>,
 }
 
 impl Request {
-    /// A request with these parameters, beside what says who calls.
+    /// A request with these parameters, next to the credentials.
     pub(super) fn new<'a>(
         document: &Document<'a>,
         path: &str,
@@ -78,14 +78,14 @@ impl Request {
                 "query" => request.add_query(document, parameter, parameters)?,
                 "header" => request.add_header(document, parameter)?,
                 "cookie" => request.add_cookie(document, parameter)?,
-                // Those of the path are done, and bodies come later.
+                // Path parameters are already added, and bodies are added later.
                 _ => {}
             }
         }
         Ok(request)
     }
 
-    /// An argument of its own; its name is changed where another has it.
+    /// Adds an argument under a unique name.
     pub(super) fn argument(&mut self, wanted: &str, place: &str, schema: Value, is_required: bool) -> String {
         let wanted = variable_name(wanted);
         let other = [format!("{place}_{wanted}"), format!("{wanted}_value")];
@@ -114,7 +114,7 @@ impl Request {
         })
     }
 
-    /// `{id}` in the path, described or not.
+    /// Adds every `{id}` in the path, even if it is not described.
     fn add_path<'a>(&mut self, document: &Document<'a>, path: &str, parameters: &[Parameter<'a>]) {
         let mut filled = String::new();
         let mut rest = path;
@@ -159,8 +159,8 @@ impl Request {
         all: &[Parameter<'a>],
     ) -> Result<(), Message> {
         let name = parameter.name;
-        // What says who calls is no argument.
-        if self.taken.contains(&Place::Query(name.to_owned())) {
+        // Credentials are not arguments.
+        if self.taken.contains(&CredentialLocation::Query(name.to_owned())) {
             return Ok(());
         }
         if !is_plain(name) || self.query.contains_key(name) {
@@ -195,15 +195,15 @@ impl Request {
         Ok(())
     }
 
-    /// The fields of an object, where each can be a parameter of its own.
+    /// The fields of an object, if each can become a separate parameter.
     fn free_fields(&self, schema: &Value, all: &[Parameter<'_>]) -> Option<Vec<String>> {
         let fields = schema.get("properties").and_then(Value::as_object)?;
         let is_declared = |field: &str| all.iter().any(|other| other.place == "query" && other.name == field);
         let is_free = |field: &String| {
             let is_taken = self.query.contains_key(field)
-                || self.taken.contains(&Place::Query(field.clone()))
+                || self.taken.contains(&CredentialLocation::Query(field.clone()))
                 || is_declared(field);
-            // A placeholder must be able to reach it.
+            // A placeholder must be able to name the field.
             variable_name(field) == *field && !is_taken
         };
         (!fields.is_empty() && fields.keys().all(is_free)).then(|| fields.keys().cloned().collect())
@@ -212,10 +212,10 @@ impl Request {
     fn add_header<'a>(&mut self, document: &Document<'a>, parameter: &Parameter<'a>) -> Result<(), Message> {
         let name = parameter.name;
         let lower = name.to_ascii_lowercase();
-        if self.taken.contains(&Place::Header(lower.clone())) {
+        if self.taken.contains(&CredentialLocation::Header(lower.clone())) {
             return Ok(());
         }
-        // What is taken for an answer is ours to say, unless the server insists.
+        // Haft sets `Accept` itself, unless the server requires the parameter.
         let is_own = OWN_HEADERS.contains(&lower.as_str())
             || NOT_CONFIGURABLE.contains(&lower.as_str())
             || (lower == "accept" && !parameter.is_required);
@@ -237,10 +237,10 @@ impl Request {
 
     fn add_cookie<'a>(&mut self, document: &Document<'a>, parameter: &Parameter<'a>) -> Result<(), Message> {
         let name = parameter.name;
-        if self.taken.contains(&Place::Cookie(name.to_owned())) {
+        if self.taken.contains(&CredentialLocation::Cookie(name.to_owned())) {
             return Ok(());
         }
-        let is_line_taken = self.taken.contains(&Place::Header("cookie".to_owned()));
+        let is_line_taken = self.taken.contains(&CredentialLocation::Header("cookie".to_owned()));
         if is_line_taken || !cookies::is_name(name) {
             return self.leave_out(parameter);
         }
@@ -250,7 +250,7 @@ impl Request {
         Ok(())
     }
 
-    /// Goes without a parameter, unless it is needed.
+    /// Drops a parameter, or returns an error if it is required.
     fn leave_out(&mut self, parameter: &Parameter<'_>) -> Result<(), Message> {
         let template = if parameter.is_required { &NEEDED } else { &LEFT_OUT };
         let message = Message::new(template).with("name", shortened(parameter.name, 60));

@@ -1,4 +1,4 @@
-//! Request bodies: the media type that tools send best, and the schema of what goes into it.
+//! Request bodies: selects the best supported media type, and converts its schema.
 
 use haft_core::Message;
 use serde_json::{Map, Value, json};
@@ -24,20 +24,20 @@ haft_core::templates! {
 
 const LONGEST_MEDIA: usize = 200;
 
-/// So many fields are written in brackets one by one; more mean all of them.
+/// Maximum number of fields listed in `brackets`; above it, all fields use brackets.
 const MOST_BRACKETS: usize = 500;
 
-/// A body as a document describes it.
+/// A body as the document describes it.
 struct Body<'a> {
     media: &'a str,
     schema: Option<&'a Value>,
-    /// How fields are written, by their names.
+    /// The encoding of fields, by name.
     encoding: Option<&'a Map<String, Value>>,
     about: Option<&'a str>,
     is_required: bool,
 }
 
-/// Adds the body that an operation takes, as one argument.
+/// Adds the operation's body as one argument.
 pub(super) fn add<'a>(
     document: &Document<'a>,
     operation: &'a Value,
@@ -83,16 +83,16 @@ pub(super) fn add<'a>(
     Ok(())
 }
 
-/// Whether a schema describes an object without a single field.
+/// Returns true if a schema describes an object without any field.
 fn is_nothing(schema: &Value) -> bool {
     const MORE: [&str; 5] = ["additionalProperties", "patternProperties", "allOf", "anyOf", "oneOf"];
     let fields = schema.get("properties").and_then(Value::as_object);
     fields.is_some_and(Map::is_empty) && !MORE.iter().any(|name| schema.get(*name).is_some())
 }
 
-/// The media type that is sent, of those that are taken.
+/// The preferred media type among the accepted ones.
 fn best<'a>(content: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // It may become a header, which must not say more than a type.
+    // The type may become a header, so it must not contain anything else.
     let is_usable = |media: &&str| {
         let is_part = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
         media.len() <= LONGEST_MEDIA && media.contains('/') && media.bytes().all(is_part) && is_plain(media)
@@ -111,7 +111,7 @@ fn best<'a>(content: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     })
 }
 
-/// How a body of a type is written.
+/// The `bodyType` of a media type.
 fn body_type(essence: &str) -> &'static str {
     const TEXTS: [&str; 9] =
         ["xml", "yaml", "yml", "csv", "ndjson", "jsonlines", "graphql", "sparql-query", "javascript"];
@@ -144,7 +144,7 @@ fn put<'a>(document: &Document<'a>, request: &mut Request, body: &Body<'a>) {
     add_body(request, body, kind, schema);
 }
 
-/// Puts the body into the request, with its type where that is not the usual one.
+/// Adds the body, with its media type unless it is the default.
 fn add_body(request: &mut Request, body: &Body<'_>, kind: &'static str, schema: Value) {
     let (mut schema, essence) = (schema, essence(body.media));
     if let (Value::Object(schema), Some(about)) = (&mut schema, body.about) {
@@ -163,7 +163,7 @@ fn add_body(request: &mut Request, body: &Body<'_>, kind: &'static str, schema: 
     request.body = Some((placeholder(&variable), kind));
 }
 
-/// A body of bytes, as text or in base64.
+/// The schema of a binary body, as text or in base64.
 fn bytes(essence: &str) -> Value {
     json!({
         "description": format!("The body, of type {essence}: as text, or as an object with base64."),
@@ -179,7 +179,7 @@ fn bytes(essence: &str) -> Value {
     })
 }
 
-/// Fields with objects in them are written in brackets; lists may be one text.
+/// Fields that contain objects use bracket notation; lists may be joined to one text.
 fn add_brackets(request: &mut Request, body: &Body<'_>, schema: &mut Value) {
     let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
     let Some(fields) = fields.filter(|fields| !fields.is_empty()) else {
@@ -204,7 +204,7 @@ fn add_brackets(request: &mut Request, body: &Body<'_>, schema: &mut Value) {
     request.brackets.extend(names);
 }
 
-/// Files are given with their name and content.
+/// The schema of files: name and content.
 fn add_files<'a>(document: &Document<'a>, request: &mut Request, body: &Body<'a>, schema: &mut Value) {
     let described = body.schema.map(|schema| document.resolve(schema));
     let described = described.and_then(|schema| schema.get("properties")?.as_object());
@@ -229,7 +229,7 @@ fn add_files<'a>(document: &Document<'a>, request: &mut Request, body: &Body<'a>
     }
 }
 
-/// Makes a field take files, where it is described as one or as a list of them.
+/// Makes a field accept files, if it is described as a file or a list of files.
 fn make_file<'a>(document: &Document<'a>, written: &'a Value, media: Option<&str>, field: &mut Value) {
     let about = field.get("description").and_then(Value::as_str).unwrap_or("A file.").to_owned();
     let items = written.get("items").map(|items| document.resolve(items));
@@ -264,7 +264,7 @@ fn file(about: &str) -> Value {
     })
 }
 
-/// In 2.0 the body is a parameter, or a form is many.
+/// In 2.0 the body is one parameter, or a form of several.
 fn add_swagger<'a>(
     document: &Document<'a>,
     operation: &'a Value,

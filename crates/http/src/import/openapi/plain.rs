@@ -1,18 +1,17 @@
-//! Texts of a document on their way into a definition: cut to a length, and kept from meaning more than themselves.
+//! Texts of a document in definitions: truncated, and prevented from acting as templates.
 //!
-//! A definition reads `{{name}}` and `secret://NAME` in its texts. A document must not be
-//! able to write either.
+//! Definitions interpret `{{name}}` and `secret://NAME`. A document must not be able to inject either.
 
 use haft_core::text::Text;
 
 use crate::query::encode;
 
-/// Whether a text means itself where templates are read.
+/// Returns true if a text is literal in a definition.
 pub(super) fn is_plain(text: &str) -> bool {
     matches!(Text::parse(text), Ok(text) if text.plain().is_some())
 }
 
-/// A piece of a path as the URL of a definition can hold it.
+/// Encodes a piece of a path so that it is literal in the URL of a definition.
 pub(super) fn written(piece: &str) -> String {
     let mut written = String::with_capacity(piece.len());
     for (at, character) in piece.char_indices() {
@@ -28,14 +27,14 @@ pub(super) fn written(piece: &str) -> String {
     written.replace("secret:", "secret%3A")
 }
 
-/// The beginning of a text, however long the rest is.
+/// Truncates a text.
 pub(super) fn beginning(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 
-/// The beginning of a text, on one line.
+/// Truncates a text to one line.
 pub(super) fn shortened(text: &str, most: usize) -> String {
-    // Blanks are counted as one; what is mostly blanks is not worth reading on.
+    // Blanks are collapsed; the factor bounds the work for texts that are mostly blanks.
     let start = beginning(text, most.saturating_mul(4));
     let line = start.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.len() <= most && start.len() == text.len() {
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_of_paths_mean_themselves() {
+    fn pieces_of_paths_are_escaped_to_be_literal() {
         for (piece, text) in [
             ("/a b", "/a%20b"),
             ("/{{x}}", "/%7B%7Bx%7D%7D"),
@@ -66,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_to_their_beginning() {
+    fn texts_are_truncated() {
         assert_eq!(shortened(" a\n  b ", 10), "a b");
         assert_eq!(shortened("äöü äöü", 7), "äö…");
         assert_eq!(shortened(&"word ".repeat(100_000), 12), "word word…");

@@ -1,4 +1,4 @@
-//! Security schemes as `auth`, with secrets that are named after the host they go to and have to be set.
+//! Converts security schemes to `auth`. Their secrets are named after the host, and must be set by the user.
 
 use haft_core::Message;
 use serde_json::{Map, Value, json};
@@ -13,11 +13,11 @@ use crate::import::secret_name;
 
 haft_core::templates! {
     NO_AUTH = "openapi.noAuth",
-        "it wants to be called with {schemes}, which tools cannot do; it was imported without",
+        "it requires {schemes}, which tools do not support; the tool was imported without authentication",
         "它要求使用 {schemes}，工具不支持该方式；已在不含认证的情况下导入";
 }
 
-/// So many alternatives are tried, and so many schemes in each.
+/// Maximum number of alternatives, and of schemes in each.
 const MOST_ALTERNATIVES: usize = 20;
 const MOST_SCHEMES: usize = 4;
 
@@ -25,35 +25,35 @@ const LONGEST_NAME: usize = 256;
 const LONGEST_URL: usize = 2_048;
 const LONGEST_SCOPE: usize = 2_000;
 
-/// A place of a request that holds one thing. Headers are in lower case.
+/// A part of a request that holds one credential. Header names are in lower case.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Place {
+pub(super) enum CredentialLocation {
     Header(String),
     Query(String),
     Cookie(String),
 }
 
-/// What a request carries to say who calls: `auth`, and what has to stand beside it.
+/// The credentials of a request: `auth`, and further headers and query fields.
 #[derive(Default)]
 pub(super) struct Credentials {
     pub(super) auth: Map<String, Value>,
     pub(super) headers: Map<String, Value>,
     pub(super) query: Map<String, Value>,
     pub(super) cookies: Map<String, Value>,
-    /// Names of the secrets that it takes.
+    /// Names of the secrets.
     pub(super) secrets: Vec<String>,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<CredentialLocation>,
 }
 
-/// A way of saying who calls that tools know.
-enum Way {
+/// An authentication scheme that tools support.
+enum Scheme {
     Basic,
     Bearer,
-    Key { place: Place, written: String },
+    Key { place: CredentialLocation, written: String },
     ClientCredentials(Url),
 }
 
-/// The first alternative that can be done; where none can, that is said.
+/// The first alternative that tools support; if there is none, a note is added.
 pub(super) fn find(
     document: &Document<'_>,
     operation: &Value,
@@ -64,7 +64,7 @@ pub(super) fn find(
     let listed = wanted.and_then(Value::as_array).into_iter().flatten();
     let alternatives: Vec<&Map<String, Value>> =
         listed.filter_map(Value::as_object).take(MOST_ALTERNATIVES).collect();
-    // Whoever may come without is asked for nothing.
+    // If requests without authentication are allowed, no credentials are added.
     if alternatives.iter().any(|alternative| alternative.is_empty()) {
         return Credentials::default();
     }
@@ -79,20 +79,20 @@ pub(super) fn find(
     })
 }
 
-/// All schemes of an alternative together, or nothing.
+/// All schemes of an alternative. Returns `None` if any is not supported.
 fn attempt(document: &Document<'_>, alternative: &Map<String, Value>, host: &str) -> Option<Credentials> {
     if alternative.len() > MOST_SCHEMES {
         return None;
     }
-    let mut ways = Vec::new();
+    let mut schemes = Vec::new();
     for (name, scopes) in alternative {
-        ways.push((name, scopes, way(scheme(document, name)?)?));
+        schemes.push((name, scopes, supported_scheme(scheme(document, name)?)?));
     }
-    // Only `auth` can do what is more than a key.
-    ways.sort_by_key(|(_, _, way)| matches!(way, Way::Key { .. }));
+    // Schemes other than keys must use `auth`, so they come first.
+    schemes.sort_by_key(|(_, _, scheme)| matches!(scheme, Scheme::Key { .. }));
     let mut credentials = Credentials::default();
-    for (name, scopes, way) in ways {
-        credentials.add(host, name, scopes, way)?;
+    for (name, scopes, scheme) in schemes {
+        credentials.add(host, name, scopes, scheme)?;
     }
     Some(credentials)
 }
@@ -107,19 +107,19 @@ fn scheme<'a>(document: &Document<'a>, name: &str) -> Option<&'a Map<String, Val
     document.resolve(schemes?.get(name)?).as_object()
 }
 
-fn way(scheme: &Map<String, Value>) -> Option<Way> {
+fn supported_scheme(scheme: &Map<String, Value>) -> Option<Scheme> {
     let text = |name: &str| scheme.get(name).and_then(Value::as_str).unwrap_or_default();
     match (text("type"), text("scheme").to_ascii_lowercase().as_str()) {
-        ("basic", _) | ("http", "basic") => Some(Way::Basic),
-        ("http", "bearer") | ("openIdConnect", _) => Some(Way::Bearer),
+        ("basic", _) | ("http", "basic") => Some(Scheme::Basic),
+        ("http", "bearer") | ("openIdConnect", _) => Some(Scheme::Bearer),
         ("apiKey", _) => key(text("in"), text("name")),
-        // Client credentials are fetched by ourselves; tokens of other flows have to be brought.
-        ("oauth2", _) => Some(token_url(scheme).map_or(Way::Bearer, Way::ClientCredentials)),
+        // Haft fetches tokens for client credentials; tokens of other flows must be supplied.
+        ("oauth2", _) => Some(token_url(scheme).map_or(Scheme::Bearer, Scheme::ClientCredentials)),
         _ => None,
     }
 }
 
-fn key(place: &str, written: &str) -> Option<Way> {
+fn key(place: &str, written: &str) -> Option<Scheme> {
     if written.is_empty() || written.len() > LONGEST_NAME {
         return None;
     }
@@ -127,16 +127,16 @@ fn key(place: &str, written: &str) -> Option<Way> {
         "header" => {
             let name = http::HeaderName::from_bytes(written.as_bytes()).ok()?;
             let is_ours = NOT_CONFIGURABLE.contains(&name.as_str());
-            (!is_ours).then(|| Place::Header(name.as_str().to_owned()))?
+            (!is_ours).then(|| CredentialLocation::Header(name.as_str().to_owned()))?
         }
-        "query" => is_plain(written).then(|| Place::Query(written.to_owned()))?,
-        "cookie" => cookies::is_name(written).then(|| Place::Cookie(written.to_owned()))?,
+        "query" => is_plain(written).then(|| CredentialLocation::Query(written.to_owned()))?,
+        "cookie" => cookies::is_name(written).then(|| CredentialLocation::Cookie(written.to_owned()))?,
         _ => return None,
     };
-    Some(Way::Key { place, written: written.to_owned() })
+    Some(Scheme::Key { place, written: written.to_owned() })
 }
 
-/// Where client credentials are exchanged for a token, if that is offered at an address we can call.
+/// The token endpoint for client credentials, if the scheme has one with a usable URL.
 fn token_url(scheme: &Map<String, Value>) -> Option<Url> {
     let flow = match scheme.get("flows") {
         Some(flows) => flows.get("clientCredentials")?.as_object()?,
@@ -151,42 +151,44 @@ fn token_url(scheme: &Map<String, Value>) -> Option<Url> {
 }
 
 impl Credentials {
-    /// Adds one scheme; nothing where its place is taken by another.
-    fn add(&mut self, host: &str, name: &str, scopes: &Value, way: Way) -> Option<()> {
-        let place = match &way {
-            Way::Basic | Way::Bearer | Way::ClientCredentials(_) => Place::Header("authorization".to_owned()),
-            Way::Key { place, .. } => place.clone(),
+    /// Adds one scheme. Returns `None` if its place is already taken.
+    fn add(&mut self, host: &str, name: &str, scopes: &Value, scheme: Scheme) -> Option<()> {
+        let place = match &scheme {
+            Scheme::Basic | Scheme::Bearer | Scheme::ClientCredentials(_) => {
+                CredentialLocation::Header("authorization".to_owned())
+            }
+            Scheme::Key { place, .. } => place.clone(),
         };
         if self.places.contains(&place) {
             return None;
         }
         self.places.push(place.clone());
-        let auth = match way {
-            Way::Basic => {
+        let auth = match scheme {
+            Scheme::Basic => {
                 let (username, password) =
                     (self.secret(host, &[name, "username"]), self.secret(host, &[name, "password"]));
                 json!({"type": "basic", "username": username, "password": password})
             }
-            Way::Bearer => json!({"type": "bearer", "token": self.secret(host, &[name])}),
-            Way::ClientCredentials(url) => self.client_credentials(&url, name, scopes),
-            Way::Key { written, .. } => {
+            Scheme::Bearer => json!({"type": "bearer", "token": self.secret(host, &[name])}),
+            Scheme::ClientCredentials(url) => self.client_credentials(&url, name, scopes),
+            Scheme::Key { written, .. } => {
                 let value = self.secret(host, &[name]);
                 match (place, self.auth.is_empty()) {
-                    (Place::Header(_), true) => {
+                    (CredentialLocation::Header(_), true) => {
                         json!({"type": "apiKey", "in": "header", "name": written, "value": value})
                     }
-                    (Place::Query(_), true) => {
+                    (CredentialLocation::Query(_), true) => {
                         json!({"type": "apiKey", "in": "query", "name": written, "value": value})
                     }
-                    (Place::Header(_), false) => {
+                    (CredentialLocation::Header(_), false) => {
                         self.headers.insert(written, value.into());
                         return Some(());
                     }
-                    (Place::Query(_), false) => {
+                    (CredentialLocation::Query(_), false) => {
                         self.query.insert(written, value.into());
                         return Some(());
                     }
-                    (Place::Cookie(_), _) => {
+                    (CredentialLocation::Cookie(_), _) => {
                         self.cookies.insert(written, value.into());
                         return Some(());
                     }
@@ -199,8 +201,8 @@ impl Credentials {
         Some(())
     }
 
-    /// A reference to a secret. Its name begins with the host that gets it, so that no
-    /// document can have the secret of one host sent to another.
+    /// A reference to a secret. Its name begins with the host, so that no document can send the secret of one
+    /// host to another.
     fn secret(&mut self, host: &str, what: &[&str]) -> String {
         let name = secret_name(host, what);
         let reference = format!("{}{name}", haft_core::secret::SCHEME);
@@ -209,7 +211,7 @@ impl Credentials {
     }
 
     fn client_credentials(&mut self, url: &Url, name: &str, scopes: &Value) -> Value {
-        // They go to whoever gives the token, not to the API itself.
+        // They are sent to the token endpoint, not to the API itself.
         let host = servers::authority(url);
         let id = self.secret(&host, &[name, "client_id"]);
         let secret = self.secret(&host, &[name, "client_secret"]);

@@ -1,17 +1,17 @@
-//! Where operations are called: servers with their variables at their defaults, hosts of 2.0.
+//! Base URLs of operations: `servers` with the defaults of their variables, or the host of 2.0.
 
 use serde_json::Value;
 use url::Url;
 
 use super::document::Document;
 
-/// A longer address is none.
+/// Maximum length of a URL.
 const LONGEST: usize = 2_048;
 
-/// So many servers are looked at for one that can be called.
+/// Maximum number of servers that are checked for a usable URL.
 const MOST_SERVERS: usize = 20;
 
-/// What was asked for, or the first server with an absolute address.
+/// The requested base URL, or the first server with an absolute URL.
 pub(super) fn find<'a>(document: &Document<'a>, item: &'a Value, operation: &'a Value) -> Option<Url> {
     if let Some(base) = &document.base {
         return Some(base.clone());
@@ -27,7 +27,7 @@ pub(super) fn find<'a>(document: &Document<'a>, item: &'a Value, operation: &'a 
     written.iter().find_map(|written| absolute(document.source, written))
 }
 
-/// An address that can be called, without query and fragment.
+/// An absolute URL, without query and fragment.
 pub(super) fn absolute(source: Option<&Url>, written: &str) -> Option<Url> {
     let mut url = match Url::parse(written) {
         Ok(url) => url,
@@ -39,13 +39,13 @@ pub(super) fn absolute(source: Option<&Url>, written: &str) -> Option<Url> {
     is_http.then_some(url)
 }
 
-/// Host and port, as secrets are named after them.
+/// Host and port, as used in names of secrets.
 pub(super) fn authority(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// A server's address; a variable without a default leaves none to call.
+/// A server's URL. Returns `None` if a variable has no default.
 fn server_url(server: &Value) -> Option<String> {
     let mut rest = server.get("url")?.as_str().filter(|url| url.len() <= LONGEST)?.trim();
     let variables = server.get("variables");
@@ -75,7 +75,7 @@ fn swagger_servers(root: &Value) -> Vec<String> {
         return Vec::new();
     }
     let path = format!("/{}", path.trim_start_matches('/'));
-    // Some write the scheme where only the host belongs.
+    // Some documents include the scheme in `host`.
     let (own, host) = host.split_once("://").map_or((None, host), |(scheme, host)| (Some(scheme), host));
     let host = host.trim_end_matches('/');
     if host.is_empty() {
@@ -83,7 +83,7 @@ fn swagger_servers(root: &Value) -> Vec<String> {
     }
     let listed = root.get("schemes").and_then(Value::as_array).into_iter().flatten();
     let mut schemes: Vec<&str> = listed.filter_map(Value::as_str).take(MOST_SERVERS).collect();
-    // Whoever offers both means the safe one.
+    // Prefer https if both are offered.
     schemes.sort_by_key(|scheme| *scheme != "https");
     if schemes.is_empty() {
         schemes.push(own.unwrap_or("https"));
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_stand_for_their_defaults_and_for_nothing_else() {
+    fn variables_are_replaced_by_their_defaults_only() {
         let doubling = json!({"url": "https://x/{a}", "variables": {"a": {"default": "{b}{b}"}, "b": {"default": "{a}{a}"}}});
         assert_eq!(server_url(&doubling), None);
         let long = json!({"url": "https://x/{a}{a}", "variables": {"a": {"default": "y".repeat(2_000)}}});
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_of_swagger_are_read_as_they_are_meant() {
+    fn swagger_hosts_are_parsed_leniently() {
         for (root, servers) in [
             (json!({"host": "x.example", "basePath": "/v1"}), vec!["https://x.example/v1"]),
             (json!({"host": "http://x.example/", "basePath": "v1"}), vec!["http://x.example/v1"]),

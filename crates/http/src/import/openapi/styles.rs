@@ -1,24 +1,24 @@
-//! How documents say a value is written: exploded, joined, in brackets; and what its argument is then.
+//! Parameter styles: exploded, joined or bracketed values, and the argument schema of each.
 
 use serde_json::{Value, json};
 
 use super::document::Parameter;
 
-/// How a value of the query is written.
+/// The style of a query value.
 pub(super) enum Style {
-    /// As it is: lists repeat their key, objects are JSON text.
+    /// Lists repeat their key; objects are JSON text.
     Plain,
-    /// As one text with something between its parts.
+    /// One text, with a separator between its parts.
     Joined(&'static str),
-    /// With a key for each value inside: `created[gt]=5`.
+    /// A key for each nested value: `created[gt]=5`.
     Brackets,
-    /// Each field of an object as a parameter of its own.
+    /// Each field of an object becomes a separate parameter.
     Spread,
-    /// As JSON text.
+    /// JSON text.
     Json,
 }
 
-/// The style of a parameter in the query, for a value of its converted schema.
+/// The style of a query parameter, for its converted schema.
 pub(super) fn of_query(parameter: &Parameter<'_>, schema: &Value) -> Style {
     let kind = kind_of(schema);
     if parameter.value.get("content").is_some() {
@@ -34,10 +34,10 @@ pub(super) fn of_query(parameter: &Parameter<'_>, schema: &Value) -> Style {
     }
 }
 
-/// What stands between the items of a list, where they do not each come with the key.
+/// The separator of a list. Returns `None` if the key is repeated for each item.
 pub(super) fn of_list(described: &Value) -> Option<&'static str> {
     let text = |name: &str| described.get(name).and_then(Value::as_str);
-    // Parameters of 2.0 have their own words for it.
+    // Parameters of 2.0 use `collectionFormat`.
     if described.get("in").is_some() && described.get("schema").is_none() {
         return match text("collectionFormat").unwrap_or("csv") {
             "multi" => None,
@@ -63,7 +63,7 @@ fn separator(style: &str) -> &'static str {
     }
 }
 
-/// What stands before the value of a path's parameter, and between the items of a list.
+/// The prefix of a path parameter's value, and the separator of its items.
 pub(super) fn of_path(parameter: &Parameter<'_>) -> (&'static str, &'static str) {
     let is_exploded = parameter.value.get("explode") == Some(&Value::Bool(true));
     match parameter.text("style") {
@@ -73,7 +73,7 @@ pub(super) fn of_path(parameter: &Parameter<'_>) -> (&'static str, &'static str)
     }
 }
 
-/// The type of a converted schema, null aside; empty where there are several.
+/// The type of a converted schema, ignoring null; empty if there are several.
 pub(super) fn kind_of(schema: &Value) -> &str {
     let part = |name: &str| schema.get(name).and_then(Value::as_array).map(Vec::as_slice);
     match schema.get("type") {
@@ -97,7 +97,7 @@ fn kind_is(schema: &Value, kind: &str) -> bool {
     schema.get("type").and_then(Value::as_str) == Some(kind)
 }
 
-/// A list or an object as one text.
+/// The schema of a list or an object joined to one text.
 pub(super) fn joined(schema: &Value, separator: &str) -> Value {
     let about = schema.get("description").and_then(Value::as_str).unwrap_or_default();
     let allowed =
@@ -114,18 +114,18 @@ pub(super) fn joined(schema: &Value, separator: &str) -> Value {
     json!({"type": "string", "description": about.trim()})
 }
 
-/// Anything as JSON text.
+/// The schema of a value as JSON text.
 pub(super) fn as_json_text(schema: &Value) -> Value {
     let about = schema.get("description").and_then(Value::as_str).unwrap_or_default();
     json!({"type": "string", "description": format!("{about} As JSON text.").trim()})
 }
 
-/// A value that stands in a path, a header or a cookie is one word.
+/// The schema of a value in a path, header or cookie, which is a single text.
 pub(super) fn scalar(schema: Value, separator: &str) -> Value {
     if matches!(kind_of(&schema), "array" | "object") { joined(&schema, separator) } else { schema }
 }
 
-/// Whether values of a converted schema have objects in them, which a form can only write in brackets.
+/// Returns true if values may contain objects, which a form can only express in brackets.
 pub(super) fn is_nested(schema: &Value) -> bool {
     match kind_of(schema) {
         "object" => true,

@@ -1,6 +1,6 @@
-//! Postman collections, versions 2.0 and 2.1: each request becomes one tool.
+//! Imports Postman collections, versions 2.0 and 2.1: each request becomes one tool.
 //!
-//! Scripts are not run and saved answers are not looked at.
+//! Scripts are not run, and saved responses are ignored.
 
 mod request;
 mod variables;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use self::variables::Variables;
 use super::Imported;
-use super::example::{ExampleOptions, Importer, Source, clean, snake};
+use super::example::{ExampleOptions, Importer, Source, sanitize, snake};
 use crate::generic::BaseUrl;
 
 haft_core::templates! {
@@ -22,23 +22,23 @@ haft_core::templates! {
         "its folders are nested more than {limit} levels deep",
         "文件夹嵌套超过 {limit} 层";
     SCRIPT = "import.postman.script",
-        "its script that runs before the request was left out",
+        "its pre-request script was ignored",
         "已去掉请求前运行的脚本";
     CERTIFICATE = "import.postman.certificate",
-        "its client certificate was left out",
+        "its client certificate was ignored",
         "已去掉客户端证书";
 }
 
-/// The longest description that is taken over, and the longest name of a folder or a request.
+/// Maximum length of a description, and of the name of a folder or request.
 const LONGEST_DESCRIPTION: usize = 4000;
 const LONGEST_NAME: usize = 200;
 
-/// Folders within folders are opened so deep.
+/// Maximum nesting of folders.
 const DEEPEST: usize = 64;
 
-/// Turns a collection into tools.
+/// Imports the requests of a collection.
 pub fn postman(document: &Value, options: &ExampleOptions) -> Result<Imported, Vec<Violation>> {
-    // The API of Postman wraps what its export gives as it is.
+    // The Postman API wraps the collection in an object; an export does not.
     let collection = document.get("collection").filter(|inner| inner.is_object()).unwrap_or(document);
     let Some(items) = collection.get("item").and_then(Value::as_array) else {
         return Err(vec![Violation::new(ROOT, Message::new(&NOT_A_COLLECTION))]);
@@ -47,7 +47,7 @@ pub fn postman(document: &Value, options: &ExampleOptions) -> Result<Imported, V
     if let Some(Err(message)) = base_url.map(BaseUrl::parse) {
         return Err(vec![Violation::new("baseUrl", message)]);
     }
-    let title = collection.pointer("/info/name").and_then(Value::as_str).map(clean);
+    let title = collection.pointer("/info/name").and_then(Value::as_str).map(sanitize);
     let importer = Importer::new(Source {
         from: "postman",
         document: title.filter(|title| !title.trim().is_empty()),
@@ -61,7 +61,7 @@ pub fn postman(document: &Value, options: &ExampleOptions) -> Result<Imported, V
     Ok(walk.importer.finish())
 }
 
-/// Every message about collections.
+/// All message templates of this module.
 pub(super) fn all_templates() -> impl Iterator<Item = &'static Template> {
     [TEMPLATES, request::TEMPLATES, variables::TEMPLATES].into_iter().flatten().copied()
 }
@@ -70,7 +70,7 @@ fn own_auth(owner: &Value) -> Option<&Value> {
     owner.get("auth").filter(|auth| auth.is_object())
 }
 
-/// Whether something runs before the requests of a collection, a folder or an item.
+/// Returns true if a script runs before the requests of a collection, folder or item.
 fn has_script(owner: &Value) -> bool {
     let events = owner.get("event").and_then(Value::as_array).into_iter().flatten();
     let mut before = events.filter(|event| event.get("listen").and_then(Value::as_str) == Some("prerequest"));
@@ -82,7 +82,7 @@ fn has_script(owner: &Value) -> bool {
     })
 }
 
-/// What a request has from the folders it is in.
+/// Settings that a request inherits from its folders.
 #[derive(Clone, Copy)]
 struct Inherited<'c> {
     auth: Option<&'c Value>,
@@ -91,7 +91,7 @@ struct Inherited<'c> {
 }
 
 impl<'c> Inherited<'c> {
-    /// What has no auth of its own has that of its folder; scripts of both run.
+    /// Adds a folder's settings: its auth overrides the inherited one; scripts of both run.
     fn within(self, owner: &'c Value) -> Self {
         let has_script = self.has_script || has_script(owner);
         Self { auth: own_auth(owner).or(self.auth), has_script, depth: self.depth + 1 }
@@ -108,7 +108,7 @@ impl Walk<'_> {
     fn items(&mut self, items: &[Value], within: &str, inherited: Inherited<'_>) -> Result<(), Message> {
         for item in items {
             self.importer.check()?;
-            let name = clean(item.get("name").and_then(Value::as_str).unwrap_or_default().trim());
+            let name = sanitize(item.get("name").and_then(Value::as_str).unwrap_or_default().trim());
             let name: String = name.chars().take(LONGEST_NAME).collect();
             let path = if within.is_empty() { name.clone() } else { format!("{within} / {name}") };
             let of_item = inherited.within(item);
@@ -133,7 +133,7 @@ impl Walk<'_> {
             Ok(example) => example,
             Err(reason) => return self.importer.skip(path, reason),
         };
-        // Names that are URLs were never chosen.
+        // A name that is a URL was generated.
         let is_chosen = !name.is_empty() && !name.contains('/');
         let about = format!("{name}: {} {}", example.method, example.address.authority());
         example.description = description(request).or_else(|| is_chosen.then_some(about));

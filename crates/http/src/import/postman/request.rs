@@ -1,4 +1,4 @@
-//! One request of a collection: its URL, headers, body and auth in the many forms that collections have.
+//! One request of a collection: URL, headers, body and auth in all their formats.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::variables::Variables;
 use crate::fill::as_text;
 use crate::import::example::{
-    Address, Body, Content, Credentials, Example, Part, TEXT, behind_mark, clean, first_mark, has_marks,
-    quoted, written_path,
+    Address, Body, Content, Credentials, Example, Part, TEXT, behind_mark, first_mark, has_marks, quoted,
+    sanitize, written_path,
 };
 
 haft_core::templates! {
@@ -18,7 +18,7 @@ haft_core::templates! {
         "it has no URL",
         "没有 URL";
     NO_BASE = "import.postman.noBase",
-        "the variable {name} says where it goes, and the collection does not tell its value; give baseUrl",
+        "the variable {name} determines the address but has no value in the collection; give baseUrl",
         "变量 {name} 决定请求地址，但集合中没有它的值；请提供 baseUrl";
     AUTH_KIND = "import.postman.authKind",
         "auth of the type {kind} has to be computed for each request, which a tool cannot do",
@@ -27,11 +27,11 @@ haft_core::templates! {
         "its body is a file",
         "请求体是文件";
     BODY_MODE = "import.postman.bodyMode",
-        "a body of the mode {mode} is not known here",
+        "the body mode {mode} is not supported",
         "无法识别 {mode} 类型的请求体";
 }
 
-/// Reads a request; `auth` is its own or the one it inherits, `base_url` stands for a variable without a value.
+/// Parses a request; `auth` is its own or inherited; `base_url` replaces a variable without a value.
 pub(super) fn read(
     request: &Value,
     auth: Option<&Value>,
@@ -39,7 +39,7 @@ pub(super) fn read(
     base_url: Option<&str>,
 ) -> Result<Example, Message> {
     let read = read_request(request, auth, variables, base_url);
-    // A text that was cut is no text to go by, whatever else is said of it.
+    // If a text was truncated, that error takes precedence.
     variables.check().and(read)
 }
 
@@ -70,17 +70,17 @@ fn is_on(listed: &Value) -> bool {
     listed.get("disabled") != Some(&Value::Bool(true))
 }
 
-/// The items of a list that are not switched off.
+/// The items of a list that are enabled.
 fn enabled(list: Option<&Value>) -> impl Iterator<Item = &Value> {
     list.and_then(Value::as_array).into_iter().flatten().filter(|listed| is_on(listed))
 }
 
-/// A field as text; nothing where it is absent or null.
+/// A field as text. Returns `None` if it is absent or null.
 fn text(object: &Value, field: &str) -> Option<String> {
     object.get(field).filter(|value| !value.is_null()).map(|value| as_text(value).into_owned())
 }
 
-/// The URL as it is written, with its variables.
+/// The URL as written, with its variables.
 fn written_url(url: &Value) -> Option<String> {
     let whole = url.as_str().map(str::to_owned).or_else(|| text(url, "raw"));
     whole.filter(|raw| !raw.trim().is_empty()).or_else(|| joined(url))
@@ -104,7 +104,7 @@ fn address(
         (Some(_), Some(base)) => Address::parse(&based(base, origin, rest))?,
         (Some(name), None) => return Err(Message::new(&NO_BASE).with("name", name)),
     };
-    // What stands in a table is meant as it is written, but for what is encoded.
+    // Values in the table are literal, except percent-encodings.
     let decoded = |text: &str| percent_decode_str(&variables.resolve(text)).decode_utf8_lossy().into_owned();
     for pair in enabled(listed) {
         let Some(name) = text(pair, "key").filter(|name| !name.is_empty()) else { continue };
@@ -114,7 +114,7 @@ fn address(
     Ok(address)
 }
 
-/// What says where a request goes, and what stands behind it.
+/// Splits a URL after its origin.
 fn split_origin(url: &str) -> (&str, &str) {
     let is_scheme = |at: &usize| url.get(..*at).is_some_and(|before| !before.contains(['/', '?', '#']));
     let start = url.find("://").filter(is_scheme).map_or(0, |at| at + 3);
@@ -123,24 +123,24 @@ fn split_origin(url: &str) -> (&str, &str) {
     url.split_at(end)
 }
 
-/// The variable that keeps an origin from being known. A user name may be one.
+/// The variable that makes an origin unknown. A user name may be a variable.
 fn open_variable(origin: &str) -> Option<&str> {
     let scheme = origin.split_once("://").map_or("", |(scheme, _)| scheme);
     let host = origin.rsplit_once('@').map_or(origin, |(_, host)| host);
     first_mark(scheme).or_else(|| first_mark(host))
 }
 
-/// A base in the place of the variable that stands for it.
+/// Replaces the variable at the start of a URL by a base URL.
 fn based(base: &str, origin: &str, rest: &str) -> String {
     let base = base.trim_end_matches('/');
     match behind_mark(origin) {
-        // Two variables: the second one belongs to the path.
+        // Two variables: the second belongs to the path.
         Some(behind) if !behind.is_empty() && !behind.starts_with(':') => format!("{base}/{behind}{rest}"),
         Some(_) | None => format!("{base}{rest}"),
     }
 }
 
-/// A URL that comes only in its parts.
+/// A URL that is given only in parts.
 fn joined(url: &Value) -> Option<String> {
     let join = |field: &str, between: &str| match url.get(field)? {
         Value::Array(parts) => {
@@ -156,7 +156,7 @@ fn joined(url: &Value) -> Option<String> {
     Some(format!("{scheme}{}{port}/{}", join("host", ".")?, path.trim_start_matches('/')))
 }
 
-/// What the collection says the variables of the path are.
+/// The values of path variables.
 fn path_values(url: &Value, variables: &Variables) -> HashMap<String, String> {
     let value = |listed: &Value| {
         let name = text(listed, "key").or_else(|| text(listed, "id"))?;
@@ -167,7 +167,7 @@ fn path_values(url: &Value, variables: &Variables) -> HashMap<String, String> {
 }
 
 fn headers(header: Option<&Value>, variables: &Variables) -> Vec<(String, String)> {
-    // Old collections have lines.
+    // Old collections store headers as lines.
     if let Some(lines) = header.and_then(Value::as_str) {
         let pair = |line: &str| {
             let (name, value) = line.split_once(':')?;
@@ -184,7 +184,7 @@ fn headers(header: Option<&Value>, variables: &Variables) -> Vec<(String, String
 
 fn credentials(auth: &Value, variables: &Variables) -> Result<Option<Credentials>, Message> {
     let kind = auth.get("type").and_then(Value::as_str).unwrap_or("noauth");
-    // Newer collections list the fields of an auth, older ones have an object.
+    // Newer collections list the fields of an auth; older ones use an object.
     let field = |name: &str| {
         let fields = auth.get(kind)?;
         let found = match fields.as_array() {
@@ -249,7 +249,7 @@ fn read_body(body: &Value, variables: &Variables) -> Result<Option<Body>, Messag
     })
 }
 
-/// The parts of a field: one, or one for each of its files.
+/// The parts of a field: one, or one for each file.
 fn parts(listed: &Value, (name, value): (String, String)) -> Vec<Part> {
     let media = text(listed, "contentType");
     let is_file = listed.get("type").and_then(Value::as_str) == Some("file");
@@ -260,7 +260,7 @@ fn parts(listed: &Value, (name, value): (String, String)) -> Vec<Part> {
     if !is_file {
         return vec![part(Content::of_text(&value, media.as_deref()))];
     }
-    let file = |path: &str| part(Content::file(&clean(path), media.as_deref()));
+    let file = |path: &str| part(Content::file(&sanitize(path), media.as_deref()));
     match listed.get("src") {
         Some(Value::Array(paths)) if !paths.is_empty() => {
             paths.iter().map(|path| file(path.as_str().unwrap_or_default())).collect()
@@ -272,7 +272,7 @@ fn parts(listed: &Value, (name, value): (String, String)) -> Vec<Part> {
     }
 }
 
-/// A GraphQL request as it is sent.
+/// The JSON body of a GraphQL request.
 fn as_json(graphql: &Value, variables: &Variables) -> Value {
     let mut sent = Map::new();
     sent.insert("query".to_owned(), variables.resolve(&text(graphql, "query").unwrap_or_default()).into());

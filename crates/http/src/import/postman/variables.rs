@@ -1,7 +1,7 @@
-//! Variables of a collection: written out where their value is known and no secret, marked otherwise.
+//! Variables of a collection: replaced if their value is known and not secret, otherwise marked.
 //!
-//! Values may name each other, so that a few short ones can stand for a text without
-//! end. What is written out is therefore counted, for each text and for the collection.
+//! Values may refer to each other, so that a few short ones can expand to an unlimited text. Expansion is
+//! therefore limited, for each text and for the collection.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
@@ -11,28 +11,28 @@ use haft_core::Message;
 use serde_json::Value;
 
 use crate::fill::as_text;
-use crate::import::example::{MarkKind, clean, has_marks, is_secret_variable, mark, mark_variable};
+use crate::import::example::{MarkKind, has_marks, is_secret_variable, mark, mark_variable, sanitize};
 
 haft_core::templates! {
     TOO_LARGE = "import.postman.variablesTooLarge",
-        "its variables, written out, are too large",
+        "its expanded variables are too large",
         "其变量展开后过大";
 }
 
-/// Values that name other variables are followed so far.
+/// Maximum depth of nested variables.
 const DEEPEST: usize = 10;
 
-/// The most bytes that values may add to one text, and to all texts of a collection.
+/// Maximum number of bytes that values may add to one text, and to all texts of a collection.
 const MOST_IN_TEXT: usize = 1 << 20;
 const MOST_IN_ALL: usize = 16 << 20;
 
 pub(super) struct Variables {
     known: BTreeMap<String, Variable>,
-    /// The secrets among them with their values.
+    /// The secret variables and their values.
     secrets: Rc<HashMap<String, String>>,
-    /// How many bytes may still be written out.
+    /// The number of bytes left.
     left: Cell<usize>,
-    /// Whether something was too large since that was last asked.
+    /// True if an expansion was truncated since the last check.
     is_cut: Cell<bool>,
 }
 
@@ -65,28 +65,29 @@ impl Variables {
         variables
     }
 
-    /// The secrets that the collection holds with their values.
+    /// The secrets whose values the collection contains.
     pub(super) fn secrets(&self) -> Rc<HashMap<String, String>> {
         Rc::clone(&self.secrets)
     }
 
-    /// A text in which every variable is written out or marked. What is too large is cut; `check` tells.
+    /// Expands or marks every variable of a text. A text that grows too large is truncated, which `check`
+    /// reports.
     pub(super) fn resolve(&self, text: &str) -> String {
         let mut writing = Writing { resolved: String::new(), left: MOST_IN_TEXT.min(self.left.get()) };
         let before = writing.left;
-        if self.resolve_into(&mut writing, &clean(text), 0).is_none() {
+        if self.resolve_into(&mut writing, &sanitize(text), 0).is_none() {
             self.is_cut.set(true);
         }
         self.left.set(self.left.get().saturating_sub(before - writing.left));
         writing.resolved
     }
 
-    /// Says whether everything since the last time was written out whole.
+    /// Returns an error if a text was truncated since the last check.
     pub(super) fn check(&self) -> Result<(), Message> {
         if self.is_cut.replace(false) { Err(Message::new(&TOO_LARGE)) } else { Ok(()) }
     }
 
-    /// Nothing when there is no room left.
+    /// Returns `None` if the budget is used up.
     fn resolve_into(&self, writing: &mut Writing, text: &str, depth: usize) -> Option<()> {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("{{") {
@@ -107,7 +108,7 @@ impl Variables {
 
     fn write(&self, writing: &mut Writing, name: &str, depth: usize) -> Option<()> {
         let marked = match (name.strip_prefix('$'), self.known.get(name)) {
-            // `$guid` and its like are made anew for each request.
+            // Dynamic variables such as `$guid` are generated for each request.
             (Some(dynamic), _) => mark(MarkKind::Text, dynamic),
             (None, Some(variable)) if variable.is_secret => mark(MarkKind::Secret, name),
             (None, Some(variable)) if !variable.value.is_empty() && depth < DEEPEST => {
@@ -119,14 +120,14 @@ impl Variables {
     }
 }
 
-/// A text that is being written out.
+/// A text that is being expanded.
 struct Writing {
     resolved: String,
     left: usize,
 }
 
 impl Writing {
-    /// The source's own text is free, what variables add to it is not.
+    /// Only text from variables counts against the budget.
     fn push(&mut self, text: &str, depth: usize) -> Option<()> {
         if depth > 0 {
             self.left = self.left.checked_sub(text.len() + 1)?;
@@ -140,14 +141,14 @@ impl Variable {
     fn read(listed: &Value) -> Option<(String, Self)> {
         let name = listed.get("key").or_else(|| listed.get("id"))?.as_str()?.to_owned();
         let value = listed.get("value").filter(|value| !value.is_null());
-        let value = value.map(|value| clean(&as_text(value))).unwrap_or_default();
+        let value = value.map(|value| sanitize(&as_text(value))).unwrap_or_default();
         let is_declared = listed.get("type").and_then(Value::as_str) == Some("secret");
         let is_secret = is_declared || is_secret_variable(&name);
         Some((name, Self { value, is_secret }))
     }
 }
 
-/// The variable that was just opened, and what stands behind it.
+/// The variable after opening braces, and the remaining text.
 fn variable_at(text: &str) -> Option<(&str, &str)> {
     let end = text.find(['{', '}', '"', '\n'])?;
     let (name, behind) = (text.get(..end)?.trim(), text.get(end..)?.strip_prefix("}}")?);
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_are_written_out_or_marked() {
+    fn variables_are_expanded_or_marked() {
         let variables = Variables::read(&json!({"variable": [
             {"key": "baseUrl", "value": "https://{{host}}/v1"}, {"key": "host", "value": "api.example.com"},
             {"key": "apiKey", "value": "k-1"}, {"key": "loop", "value": "{{loop}}"}, {"key": "empty", "value": ""},
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_without_end_is_cut() {
+    fn unbounded_expansion_is_truncated() {
         let mut listed = vec![json!({"key": "a9", "value": "lol".repeat(10)})];
         for level in 0..9 {
             let next = format!("{{{{a{}}}}}", level + 1);

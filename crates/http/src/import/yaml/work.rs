@@ -1,4 +1,4 @@
-//! Tests that count how often the parser looks at a character, and what the budget counts.
+//! Tests of the parser's work: characters visited, and values and bytes counted by the budget.
 
 use std::cell::Cell;
 use std::iter::repeat_n;
@@ -9,7 +9,7 @@ use super::super::CancelFlag;
 use super::super::source::Budget;
 use super::read_input;
 
-/// A text that counts the characters the parser reads, looks at and skips.
+/// A text that counts the characters that the parser reads, visits and skips.
 struct CountingInput<'text, 'count> {
     text: StrInput<'text>,
     work: &'count Cell<usize>,
@@ -81,22 +81,22 @@ impl<'text> BorrowedInput<'text> for CountingInput<'text, '_> {
     }
 }
 
-/// The characters looked at and the values and bytes built while a text is read or refused.
+/// Work for one text: characters visited, and values and bytes built, also if the text is rejected.
 fn work(text: &str) -> usize {
     let characters = Cell::new(0);
     let budget = Budget::new(text, &CancelFlag::default());
-    // Refused texts count as well.
+    // Rejected texts count as well.
     let _ = read_input(CountingInput { text: StrInput::new(text), work: &characters }, &budget);
     characters.get() + budget.spent()
 }
 
-/// `part` as often as `count` says.
+/// Repeats `part`.
 fn many(part: &str, count: usize) -> String {
     repeat_n(part, count).collect()
 }
 
 #[test]
-fn the_work_grows_with_the_text() {
+fn parsing_takes_linear_work() {
     type Shape = fn(usize) -> String;
     let shapes: [(&str, Shape); 9] = [
         ("flow pairs", |n| format!("a: [{}]", many("b: c, ", n))),

@@ -1,17 +1,17 @@
-//! Answers with more calls than anybody needs: what is read of them is counted.
+//! Responses with too many calls: counts how much of them is read.
 
 use serde_json::{Value, json};
 
-use super::asked;
-use crate::answer::Gathered;
+use super::request;
 use crate::delta::{Delta, EndReason, MAX_CALLS};
 use crate::dialect::Dialect;
 use crate::failure::Asking;
 use crate::reading::Reading;
+use crate::response::ResponseBuilder;
 
 const FLOOD: usize = 20_000;
 
-/// So many calls, each in an event of its own, or all in one.
+/// Bodies with many calls: one event for each, and all in one event.
 fn bodies(dialect: Dialect) -> [String; 2] {
     let function = json!({"name": "get_weather", "arguments": {}});
     let numbers = 0..FLOOD;
@@ -53,11 +53,12 @@ fn bodies(dialect: Dialect) -> [String; 2] {
 }
 
 #[test]
-fn an_answer_is_read_no_further_than_its_last_allowed_call() {
+fn reading_stops_at_the_last_allowed_call() {
     for dialect in [Dialect::OpenAi, Dialect::Anthropic, Dialect::Gemini, Dialect::Ollama] {
         for body in bodies(dialect) {
             let asking = Asking { provider: "test".to_owned(), model: "the-model".to_owned(), key: None };
-            let (mut reading, mut gathered) = (Reading::new(dialect, asking), Gathered::of(&asked()));
+            let (mut reading, mut gathered) =
+                (Reading::new(dialect, asking), ResponseBuilder::of(&request()));
             let (mut fed, mut deltas, mut calls) = (0, 0, 0);
             for piece in body.as_bytes().chunks(1_000) {
                 if reading.is_over() {

@@ -19,13 +19,13 @@ use crate::visitors::Visitor;
 
 haft_core::templates! {
     TWICE = "agents.boundTwice",
-        "is there already; a tool is bound once",
+        "is already bound; an agent can bind a tool only once",
         "已存在；每个工具只能绑定一次";
     NO_VERSION = "agents.noVersion",
         "there is no version {version} of {tool}",
         "{tool} 没有版本 {version}";
     HELD = "agents.versionHeld",
-        "version {version} of {tool} still waits for approval",
+        "version {version} of {tool} is waiting for approval",
         "{tool} 的版本 {version} 尚待批准";
     LOOSER = "agents.looserPolicy",
         "may be stricter than the policy of {tool}, which is {policy}, but not looser",

@@ -25,10 +25,10 @@ use crate::routes::tools::KEPT_BY_SERVER;
 
 haft_core::templates! {
     NOT_BOUND = "agents.notBound",
-        "the agent {agent} has no tool {name}",
+        "The agent {agent} has no tool {name}.",
         "智能体 {agent} 没有工具 {name}";
     BAD_COUNT = "agents.badCount",
-        "must hold 1 to {most} bindings",
+        "must contain 1 to {most} bindings",
         "必须包含 1 到 {most} 个绑定";
 }
 
@@ -36,20 +36,20 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::post("/agents/{id}/tools", add)
             .needs(Needs::Edit)
-            .says("Binds one tool or several to an agent; one that is bound already is changed")
+            .says("Bind one or more tools to an agent; existing bindings are updated")
             .dry_run()
             .takes("BindingInput")
             .answers(201, "Bindings")
             .answers(200, "Bindings"),
         Route::patch("/agents/{id}/tools/{toolId}", change)
             .needs(Needs::Edit)
-            .says("Changes some fields of a binding; null sets one back to its default")
+            .says("Update fields of a binding; null resets a field to its default")
             .dry_run()
             .takes("BindingPatch")
             .answers(200, "Binding"),
         Route::delete("/agents/{id}/tools/{toolId}", remove)
             .needs(Needs::Edit)
-            .says("Takes a tool from an agent")
+            .says("Remove a tool from an agent")
             .answers(200, "Binding"),
     ]
 }

@@ -12,7 +12,7 @@ use crate::routes::saving::{differing, merge, refuse};
 
 haft_core::templates! {
     TWO_LISTS = "agents.twoLists",
-        "names other tools than bindings do, or in another order; give only one of them",
+        "lists other tools than bindings, or lists them in another order; send only one of the two",
         "与 bindings 中的工具或顺序不同；请只保留一个";
 }
 
@@ -26,8 +26,8 @@ pub(crate) async fn complete(
     before: Option<&AgentSpec>,
     kept: &Value,
 ) -> Result<AgentSpec, CallError> {
-    let AgentInput { kept_by_server, spec, tool_ids, bindings, mut violations } = input;
-    violations.extend(differing(&kept_by_server, kept));
+    let AgentInput { server_fields, spec, tool_ids, bindings, mut violations } = input;
+    violations.extend(differing(&server_fields, kept));
     let listed = tool_ids.map(|ids| binder.list(&ids, &mut violations));
     let full = match bindings {
         Some(wanted) => Some(binder.bind(wanted, Start::Fresh, &mut violations).await?),

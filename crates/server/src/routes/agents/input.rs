@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use haft_core::agent::AgentSpec;
 use haft_core::duration::{self, Unit};
 use haft_core::error::ROOT;
-use haft_core::tool::input::{KEPT_BY_SERVER, camel_keys};
+use haft_core::tool::input::{SERVER_FIELDS, camel_keys};
 use haft_core::{Message, ToolName, Violation};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -17,7 +17,7 @@ use crate::routes::saving::{Form, form, misfits, take};
 
 haft_core::templates! {
     BAD_NAME = "agents.badName",
-        "must have 1 to {most} visible characters, and no blank at either end",
+        "must have 1 to {most} visible characters, and no whitespace at either end",
         "必须为 1 到 {most} 个可见字符，首尾不能有空白";
     NAME_LIKE_ID = "agents.nameLikeId",
         "must not have the form of an id",
@@ -39,7 +39,7 @@ pub(crate) const MOST_BINDINGS: usize = 1000;
 #[derive(Default)]
 pub(crate) struct AgentInput {
     /// Fields that the server sets, where the body carried them along.
-    pub(crate) kept_by_server: Map<String, Value>,
+    pub(crate) server_fields: Map<String, Value>,
     /// Without bindings; none when something is wrong with it.
     pub(crate) spec: Option<AgentSpec>,
     /// The short form of the bindings, by id or name.
@@ -91,11 +91,11 @@ pub(crate) async fn agent(body: Value) -> AgentInput {
         };
         violations.extend(misfits.into_iter().map(|violation| violation.within("config.options")));
     }
-    let kept_by_server = take(&mut fields, &KEPT_BY_SERVER);
+    let server_fields = take(&mut fields, &SERVER_FIELDS);
     let tool_ids = fields.shift_remove("toolIds").and_then(|ids| serde_json::from_value(ids).ok());
     let bindings = fields.shift_remove("bindings").map(|bindings| self::bindings(bindings, &mut violations));
     let spec = if violations.is_empty() { read_spec(fields, &mut violations) } else { None };
-    AgentInput { kept_by_server, spec, tool_ids, bindings, violations }
+    AgentInput { server_fields, spec, tool_ids, bindings, violations }
 }
 
 fn read_spec(fields: Map<String, Value>, violations: &mut Vec<Violation>) -> Option<AgentSpec> {
@@ -246,9 +246,9 @@ mod tests {
             "config": {"max_steps": 4, "temperature": null}, "tool_ids": ["calculator"],
             "bindings": [{"tool_id": "calculator", "overrides": {"retry_count": 1}, "policy": null}],
         });
-        let AgentInput { kept_by_server, spec, tool_ids, bindings, violations } = agent(body).await;
+        let AgentInput { server_fields, spec, tool_ids, bindings, violations } = agent(body).await;
         assert!(violations.is_empty(), "{violations:?}");
-        assert_eq!(Value::Object(kept_by_server), json!({"version": 3}));
+        assert_eq!(Value::Object(server_fields), json!({"version": 3}));
         let spec = spec.expect("an agent");
         assert_eq!(
             (spec.system_prompt.as_str(), spec.is_active, spec.config.max_steps),

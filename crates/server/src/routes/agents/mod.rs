@@ -46,37 +46,37 @@ pub(crate) fn routes() -> Vec<Route> {
     let mut routes = vec![
         Route::post("/agents", create)
             .needs(Needs::Edit)
-            .says("Makes an agent, with its tools")
+            .says("Create an agent with its tools")
             .dry_run()
             .takes("AgentInput")
             .answers(201, "Agent"),
         Route::get("/agents", list)
             .needs(Needs::Read)
-            .says("Agents by name, a page at a time")
-            .parameter("q", "string", "A part of the name or the description")
-            .parameter("active", "boolean", "Only those that are on, or off")
-            .parameter("category", "string", "Only those of one category")
+            .says("List agents by name")
+            .parameter("q", "string", "Part of the name or the description")
+            .parameter("active", "boolean", "true: only active ones; false: only inactive ones")
+            .parameter("category", "string", "Only this category")
             .pages()
             .answers(200, "AgentPage"),
         Route::get("/agents/{id}", read)
             .needs(Needs::Read)
-            .says("One agent, by id or name")
+            .says("Get an agent by id or name")
             .answers(200, "Agent"),
         Route::put("/agents/{id}", replace)
             .needs(Needs::Edit)
-            .says("Replaces an agent; without toolIds and bindings it keeps its tools")
+            .says("Replace an agent; without toolIds and bindings it keeps its tools")
             .dry_run()
             .takes("AgentInput")
             .answers(200, "Agent"),
         Route::patch("/agents/{id}", patch)
             .needs(Needs::Edit)
-            .says("Changes some fields of an agent; null sets one back to its default")
+            .says("Update fields of an agent; null resets a field to its default")
             .dry_run()
             .takes("AgentPatch")
             .answers(200, "Agent"),
         Route::delete("/agents/{id}", remove)
             .needs(Needs::Edit)
-            .says("Deletes an agent; its tools stay")
+            .says("Delete an agent; its tools are not deleted")
             .answers(200, "Agent"),
     ];
     routes.extend(tools::routes());

@@ -6,7 +6,7 @@ use axum::response::Response;
 use haft_core::agent::AgentBinding;
 use haft_core::mask::MASKED;
 use haft_core::schema::take_out_binding_only;
-use haft_core::text::Part;
+use haft_core::text::TextPart;
 use haft_core::tool::input::camel_case;
 use haft_core::{Text, ToolConfig, ToolId, ToolSpec};
 use serde::{Deserialize, Serialize};
@@ -29,12 +29,8 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/agents/{id}/tools", list)
             .needs(Needs::Read)
-            .says("The tools of an agent in their order, as a plain array")
-            .parameter(
-                "effective",
-                "boolean",
-                "Only those that are on, with the parameters that the model sees",
-            )
+            .says("List the tools of an agent in order, as a plain array")
+            .parameter("effective", "boolean", "Only enabled tools, with the parameters that the model sees")
             .answers(200, "AgentToolList"),
     ]
 }
@@ -181,8 +177,8 @@ fn masked(text: &str) -> &str {
     let is_scheme = |plain: &str| SCHEMES.contains(&plain.trim_end().to_ascii_lowercase().as_str());
     let parsed = Text::parse(text).ok();
     match parsed.as_ref().map(Text::parts) {
-        Some([Part::Secret(_)]) => text,
-        Some([Part::Plain(plain), Part::Secret(_)]) if is_scheme(plain) => text,
+        Some([TextPart::Secret(_)]) => text,
+        Some([TextPart::Plain(plain), TextPart::Secret(_)]) if is_scheme(plain) => text,
         Some(_) | None => MASKED,
     }
 }

@@ -26,7 +26,7 @@ haft_core::templates! {
         "must be an absolute http or https URL of at most {most} characters, without a user name or password",
         "必须是最长 {most} 个字符的绝对 http 或 https URL，且不含用户名和密码";
     NOTHING_KEPT = "alerts.nothingKept",
-        "is masked, and is not the one that is there; give the whole address",
+        "is masked, but differs from the stored address; send the whole address",
         "是掩码，且与现有的不同；请提供完整地址";
 }
 

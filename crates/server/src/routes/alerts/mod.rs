@@ -5,7 +5,7 @@ pub(crate) mod input;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use haft_core::alert::{Alert, AlertState, Metric, Standing, number};
+use haft_core::alert::{Alert, AlertEvaluation, AlertState, Metric, number};
 use haft_core::id::AlertId;
 use haft_core::{CallError, ErrorKind, Message, SpaceId, Template, ToolId, UserId};
 use haft_engine::now;
@@ -34,28 +34,28 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::post("/alerts", create)
             .needs(Needs::Edit)
-            .says("Makes an alert, which fires when its metric is above a number for long enough")
+            .says("Create an alert; it fires when its metric stays above a value for long enough")
             .dry_run()
             .takes("AlertInput")
             .answers(201, "Alert"),
         Route::get("/alerts", list)
             .needs(Needs::Read)
-            .says("Alerts with how they stand, the oldest first, a page at a time")
+            .says("List alerts with their state, oldest first")
             .pages()
             .answers(200, "AlertPage"),
         Route::get("/alerts/{id}", read)
             .needs(Needs::Read)
-            .says("One alert, with how it stands")
+            .says("Get an alert with its state")
             .answers(200, "Alert"),
         Route::put("/alerts/{id}", replace)
             .needs(Needs::Edit)
-            .says("Replaces an alert; how it stands stays, and a webhook as it was shown stays too")
+            .says("Replace an alert; its state is kept, and a webhook that is sent masked is not changed")
             .dry_run()
             .takes("AlertInput")
             .answers(200, "Alert"),
         Route::delete("/alerts/{id}", remove)
             .needs(Needs::Edit)
-            .says("Deletes an alert; nobody is told, even if it fires")
+            .says("Delete an alert; no webhook is called, even if the alert is firing")
             .answers(200, "Alert"),
     ]
 }
@@ -146,7 +146,7 @@ async fn create(
     let known = json!({"spaceId": space, "ownerId": owner});
     let spec = input::read(&state, space, body, None, &known, &[]).await?;
     if saving.dry_run {
-        state.store.check_room_for_alert(space).await?;
+        state.store.check_alert_limit(space).await?;
         let now = now();
         let alert = Alert {
             id: AlertId::from(Uuid::now_v7()),
@@ -156,7 +156,7 @@ async fn create(
             version: 1,
             created_at: now,
             updated_at: now,
-            standing: Standing::default(),
+            standing: AlertEvaluation::default(),
         };
         return Ok(envelope::success(StatusCode::OK, Shown::new(&state, &visitor, &alert)));
     }

@@ -11,7 +11,7 @@ use haft_core::artifact::SIGNATURE;
 use haft_core::space::Role;
 use haft_core::{CallError, ErrorKind, Message, RunId, SpaceId, UserId};
 use haft_runs::StepState;
-use haft_store::{Approval, Linked, Signed};
+use haft_store::{Approval, LinkTarget, SignedLink};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ use crate::visitors::Visitor;
 
 haft_core::templates! {
     BAD_LINK = "approvals.badLink",
-        "the link is not good, or no longer: ask for another one",
+        "The link is invalid or has expired. Request a new one.",
         "链接无效或已失效：请重新获取";
 }
 
@@ -64,8 +64,8 @@ impl Asker {
     /// Where the link is good, and whoever made it may still decide.
     async fn with_link(state: &AppState, id: &str, signature: &str) -> Result<Self, CallError> {
         let run = id.parse::<RunId>().map_err(|_| bad_link())?;
-        let signed = state.store.signed(Linked::Approval(run), signature, Timestamp::now());
-        let Some(Signed { space, by: Some(user), number, .. }) = signed else { return Err(bad_link()) };
+        let signed = state.store.signed(LinkTarget::Approval(run), signature, Timestamp::now());
+        let Some(SignedLink { space, by: Some(user), number, .. }) = signed else { return Err(bad_link()) };
         let role = state.store.role_of(space, user).await?;
         if role.is_none_or(|role| role < Role::Editor) {
             return Err(bad_link());
@@ -107,8 +107,8 @@ pub(super) async fn make(
     // A signature knows whole seconds.
     let expires_at = Timestamp::from_second(until.as_second()).unwrap_or(until);
     let number = version_of(&found.step);
-    let signed = Signed { space: visitor.space, by: Some(visitor.user.id), until: expires_at, number };
-    let signature = state.store.sign(Linked::Approval(found.run.id), signed)?;
+    let signed = SignedLink { space: visitor.space, by: Some(visitor.user.id), until: expires_at, number };
+    let signature = state.store.sign(LinkTarget::Approval(found.run.id), signed)?;
     let url = state.url_of(&headers, &format!("/approve/{}?{SIGNATURE}={signature}", found.run.id));
     Ok(envelope::success(StatusCode::OK, Link { url, expires_at }))
 }

@@ -34,13 +34,13 @@ haft_core::templates! {
         "there is no approval {name}",
         "没有审批 {name}";
     NOT_ASKED = "approvals.notAsked",
-        "this was decided already, its time is over, or another version of the tool is asked about by now",
+        "This was decided already, has expired, or now asks about another version of the tool.",
         "该审批已处理、已过期，或当前询问的是该工具的另一版本";
     TOOL_CHANGED = "approvals.toolChanged",
-        "The tool changed to version {version} after version {approved} was approved, so it is asked about again",
+        "The tool changed to version {version} after version {approved} was approved, so it needs another approval.",
         "版本 {approved} 获批后，工具已更改为版本 {version}，因此再次询问";
     EDIT_REFUSED = "approvals.editRefused",
-        "The tool changed to version {version} after version {approved} was approved. Version {version} does not accept the edited arguments, so it is asked about again with the original arguments",
+        "The tool changed to version {version} after version {approved} was approved. Version {version} does not accept the edited arguments, so the original arguments need another approval.",
         "版本 {approved} 获批后，工具已更改为版本 {version}。版本 {version} 不接受修改后的参数，因此以原参数再次询问";
 }
 
@@ -52,22 +52,22 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/approvals", list)
             .needs(Needs::Read)
-            .says("Calls that wait for a person, the oldest first, a page at a time")
+            .says("List calls that wait for approval, oldest first")
             .pages()
             .answers(200, "ApprovalPage"),
         Route::get("/approvals/{id}", read)
             .needs(Needs::ReadOrLink)
-            .says("One call that waits for a person, or did")
-            .parameter("sig", "string", "The signature of a link, which needs no token")
+            .says("Get an approval, pending or decided")
+            .parameter("sig", "string", "Signature of a link; replaces a token")
             .answers(200, "Approval"),
         Route::post("/approvals/{id}/link", link::make)
             .needs(Needs::Edit)
-            .says("Makes a link by which anyone can decide on a call, without signing in, for as long as it waits")
+            .says("Create a link that lets any holder decide on the call without signing in, as long as the call waits")
             .answers(200, "ApprovalLink"),
         Route::post("/approvals/{id}", decide)
             .needs(Needs::EditOrLink)
-            .says("Approves a call, with other arguments where they are given, or denies it")
-            .parameter("sig", "string", "The signature of a link, which needs no token")
+            .says("Approve a call, optionally with edited arguments, or deny it")
+            .parameter("sig", "string", "Signature of a link; replaces a token")
             .takes("DecideApproval")
             .answers(200, "Task"),
     ]
@@ -243,8 +243,9 @@ async fn edit(
     request.arguments = restored(edited, shown, &call.arguments);
     request.options.consent = Consent::Given;
     let binding = request.options.binding.clone();
-    let arguments = state.tools.foresee(&caller, request).await?.arguments;
-    let shown = state.tools.shown(&caller, &call.tool, binding.as_deref(), &arguments).await?.to_people;
+    let arguments = state.tools.preflight(&caller, request).await?.arguments;
+    let shown =
+        state.tools.redact_arguments(&caller, &call.tool, binding.as_deref(), &arguments).await?.for_people;
     let shown = (shown != *arguments).then_some(shown);
     Ok((arguments.as_ref().clone(), shown))
 }

@@ -13,7 +13,7 @@ use axum::response::Response;
 use haft_core::artifact::{self, Artifact, PATH, SIGNATURE};
 use haft_core::id::ArtifactId;
 use haft_core::{CallError, UserId};
-use haft_store::{Linked, Signed};
+use haft_store::{LinkTarget, SignedLink};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -33,26 +33,26 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::post("/artifacts", upload::upload)
             .needs(Needs::Call)
-            .says("Keeps a file of up to 32 MiB for oneself; calls read it as `artifact://ID`")
+            .says("Upload a file of up to 32 MiB; calls of the same user read it as `artifact://ID`")
             .takes("NewArtifact")
             .answers(201, "Artifact"),
         Route::get("/artifacts", list)
             .needs(Needs::Read)
-            .says("One's own files, the newest first")
+            .says("List your own files, newest first")
             .pages()
             .answers(200, "ArtifactPage"),
         Route::get("/artifacts/{id}", download::download)
             .needs(Needs::ReadOrLink)
-            .says("The bytes of one's own file, or of the one that a link is for")
-            .parameter("sig", "string", "The signature of a link, which needs no token")
+            .says("Download one of your own files, or the file of a link")
+            .parameter("sig", "string", "Signature of a link; replaces a token")
             .answers(200, "ArtifactBytes"),
         Route::delete("/artifacts/{id}", remove)
             .needs(Needs::Call)
-            .says("Deletes one's own file; links to it end with it")
+            .says("Delete one of your own files; links to it stop working")
             .answers(200, "Artifact"),
         Route::post("/artifacts/{id}/link", link)
             .needs(Needs::Call)
-            .says("Makes a link by which anyone can read one's own file for an hour")
+            .says("Create a link that lets any holder read one of your own files for an hour")
             .answers(200, "ArtifactLink"),
     ]
 }
@@ -139,8 +139,9 @@ async fn link(
     let until = haft_engine::now().saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
     // A signature knows whole seconds.
     let expires_at = Timestamp::from_second(until.as_second()).unwrap_or(until);
-    let signed = Signed { space: artifact.space_id, by: Some(visitor.user.id), until: expires_at, number: 0 };
-    let signature = state.store.sign(Linked::Artifact(artifact.id), signed)?;
+    let signed =
+        SignedLink { space: artifact.space_id, by: Some(visitor.user.id), until: expires_at, number: 0 };
+    let signature = state.store.sign(LinkTarget::Artifact(artifact.id), signed)?;
     let url = state.url_of(&headers, &format!("{PATH}{}?{SIGNATURE}={signature}", artifact.id));
     Ok(envelope::success(StatusCode::OK, Link { url, expires_at }))
 }

@@ -20,7 +20,7 @@ use crate::tasks::Tasks;
 
 haft_core::templates! {
     REPLACED = "chat.replaced",
-        "what was said here was replaced by something else since",
+        "This part of the conversation has been replaced.",
         "此处的内容已被替换";
 }
 

@@ -43,25 +43,25 @@ haft_core::templates! {
         "is not supported by the provider {provider}, or not with this value; leave it out, or set drop_params to true",
         "服务商 {provider} 不支持该字段或该值；请去掉该字段，或将 drop_params 设为 true";
     NO_CHAT = "chat.notHere",
-        "there is no server here that would carry a conversation on; start one with haft serve",
+        "Conversations are not available here: no server is running. Start one with haft serve.",
         "此处没有可进行对话的服务；请用 haft serve 启动服务";
     NO_SUCH_AGENT = "chat.noSuchAgent",
         "there is no agent {name}",
         "没有智能体 {name}";
     AGENT_OFF = "chat.switchedOff",
-        "the agent {name} is switched off",
+        "The agent {name} is switched off.",
         "智能体 {name} 已停用";
     OTHER_AGENT = "chat.otherAgent",
-        "the conversation is with another agent",
+        "The conversation belongs to another agent.",
         "该对话属于另一个智能体";
     NO_SUCH_TOOL = "chat.noSuchTool",
         "there is no tool {name}",
         "没有工具 {name}";
     ONLY_NEW = "chat.onlyNew",
-        "is said when a conversation begins",
+        "can only be set when a conversation starts",
         "只能在新建对话时指定";
     NO_SUCH_TURN = "chat.noSuchTurn",
-        "the conversation has no turn {turn}",
+        "The conversation has no turn {turn}.",
         "该对话没有第 {turn} 轮";
 }
 
@@ -71,13 +71,13 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::post("/chat", chat)
             .needs(Needs::Call)
-            .says("Asks an agent, or a model, and answers with what it came to; as it comes with `stream`")
+            .says("Send a message to an agent or a model and get the response; with `stream`, as events")
             .takes("ChatRequest")
             .answers(200, "ChatReply")
             .answers(202, "ChatAccepted"),
         Route::post("/chat/with-tools", with_tools)
             .needs(Needs::Call)
-            .says("The same, with tools that are named for this request alone")
+            .says("Send a message to an agent or a model, with tools for this request only")
             .takes("ChatWithToolsRequest")
             .answers(200, "ChatReply")
             .answers(202, "ChatAccepted"),

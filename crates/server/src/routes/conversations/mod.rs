@@ -38,10 +38,10 @@ haft_core::templates! {
         "there is no conversation {name}",
         "没有对话 {name}";
     NOTHING_TO_GO_ON = "conversations.nothingToGoOn",
-        "there is nothing to go on with: the last turn has its answer; say something",
+        "There is nothing to continue: the last turn has its answer. Send a message.",
         "没有可继续的内容：上一轮已有回答；请发送消息";
     UNDER_WAY = "conversations.underWay",
-        "a turn is under way already",
+        "A turn is already running.",
         "已有一轮正在进行";
     BAD_TITLE = "conversations.badTitle",
         "must have 1 to {most} characters",
@@ -57,47 +57,51 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/conversations", list)
             .needs(Needs::Read)
-            .says("One's own conversations, the last changed first, a page at a time")
-            .parameter("q", "string", "A part of the title")
-            .parameter("agent", "string", "Only those with this agent, by id or name")
+            .says("List your own conversations, most recently changed first")
+            .parameter("q", "string", "Part of the title")
+            .parameter("agent", "string", "Only conversations with this agent, by id or name")
             .pages()
             .answers(200, "ConversationPage"),
         Route::get("/conversations/{id}", read)
             .needs(Needs::Read)
-            .says("One conversation, with its turns")
+            .says("Get a conversation with its turns")
             .answers(200, "Conversation"),
         Route::patch("/conversations/{id}", rename)
             .needs(Needs::Call)
-            .says("Gives a conversation another title")
+            .says("Rename a conversation")
             .takes("ConversationPatch")
             .answers(200, "ConversationFacts"),
         Route::delete("/conversations/{id}", remove)
             .needs(Needs::Call)
-            .says("Deletes a conversation with all that was said in it")
+            .says("Delete a conversation with all its messages")
             .answers(200, "ConversationFacts"),
         Route::post("/conversations/{id}/continue", go_on)
             .needs(Needs::Call)
-            .says("Goes on with a conversation: with what is said now, or from where its last turn ended")
+            .says("Continue a conversation with a new message, or from where its last turn ended")
             .takes("ContinueConversation")
             .answers(200, "ChatReply")
             .answers(202, "ChatAccepted"),
         Route::post("/conversations/{id}/cancel", cancel)
             .needs(Needs::Call)
-            .says("Stops the turn that is under way; the conversation stays")
+            .says("Cancel the running turn; the conversation is not deleted")
             .answers(200, "ConversationFacts"),
         Route::get("/conversations/{id}/events", events)
             .needs(Needs::Read)
-            .says("What happens in a conversation, as it happens")
-            .parameter("after", "string", "`Last-Event-ID`, for clients that cannot send it")
+            .says("Stream the events of a conversation")
+            .parameter(
+                "after",
+                "string",
+                "Same as the header `Last-Event-ID`, for clients that cannot send it",
+            )
             .answers(200, "EventStream"),
         Route::get("/conversations/{id}/export", export::export)
             .needs(Needs::Read)
-            .says("A conversation as a file")
-            .parameter("format", "string", "`json`, which it is when absent, or `markdown`")
+            .says("Export a conversation as a file")
+            .parameter("format", "string", "`json` (default) or `markdown`")
             .answers(200, "ConversationFile"),
         Route::get("/conversations/{id}/tool-context", tool_context::read)
             .needs(Needs::Read)
-            .says("The tools of a conversation, what was called and what came of it")
+            .says("List the tools of a conversation, with its calls and their results")
             .answers(200, "ToolContext"),
     ]
 }

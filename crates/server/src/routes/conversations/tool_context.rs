@@ -9,7 +9,7 @@ use axum::response::Response;
 use haft_agent::{CallState, Letter, StepCall, Transcript, Turn};
 use haft_core::timestamp::rfc3339;
 use haft_core::{ErrorKind, RunId};
-use haft_engine::context::ToolDefinition;
+use haft_engine::context::ContextTool;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ pub(super) async fn read(
     let mut bindings = agent.map(|agent| agent.spec.bindings.clone()).unwrap_or_default();
     bindings.retain(|binding| binding.is_enabled);
     bindings.sort_by_key(|binding| binding.sort_order);
-    let mut definitions: Vec<ToolDefinition> = Vec::new();
+    let mut definitions: Vec<ContextTool> = Vec::new();
     for binding in &bindings {
         let (id, Ok(meant)) = (binding.tool_id.to_string(), binding.to_binding()) else { continue };
         let tool = match state.tools.version(caller.space, &id, Some(&meant)).await {
@@ -46,7 +46,7 @@ pub(super) async fn read(
             Ok(None) | Err(_) => continue,
         };
         if tool.spec.is_active {
-            let mut definition = ToolDefinition::from(&tool.spec);
+            let mut definition = ContextTool::from(&tool.spec);
             // What the model can neither see nor change is not shown to it.
             meant.tool_config.hide_fixed(&mut definition.parameters);
             definition.run_async = binding.overrides.run_async.unwrap_or(definition.run_async);
@@ -56,7 +56,7 @@ pub(super) async fn read(
     let named = transcript.turns.iter().flat_map(|turn| &turn.input).flat_map(|letter| letter.tools());
     for tool in named.filter_map(|name| tools.get(name)) {
         if !definitions.iter().any(|known| known.name == tool.spec.name) {
-            definitions.push(ToolDefinition::from(&tool.spec));
+            definitions.push(ContextTool::from(&tool.spec));
         }
     }
     let tasks = transcript.turns.iter().flat_map(Turn::calls).filter_map(|call| call.task.as_ref());

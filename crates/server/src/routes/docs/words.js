@@ -4,13 +4,13 @@ const WORDS = {
   en: {
     skip: 'Skip to content', filter: 'Filter (press /)', found: (shown, all) => shown === all ? `${all} operations` : `${shown} of ${all} operations`,
     theme: { auto: 'Auto', light: 'Light', dark: 'Dark' }, themeLabel: 'Colors',
-    parameters: 'Parameters', body: 'Body', answers: 'Answers', example: 'Example', curl: 'As curl',
-    copy: 'Copy', copied: 'Copied', name: 'Name', where: 'In', kind: 'Type', says: 'Meaning', required: 'required',
-    nothing: 'Needs no token', identity: 'Any token or session', operator: 'Only whoever runs the server: token scope admin',
+    parameters: 'Parameters', body: 'Body', answers: 'Responses', example: 'Example', curl: 'As curl',
+    copy: 'Copy', copied: 'Copied', name: 'Name', where: 'In', kind: 'Type', says: 'Description', required: 'required',
+    nothing: 'No token needed', identity: 'Any token or session', operator: 'Server admins only: token scope admin',
     needs: (scope, role) => `Token scope ${scope}, role ${role} in the space`,
     places: { path: 'path', query: 'query', header: 'header' },
-    identityTitle: 'Who asks', document: 'The document', keys: 'Keys: / filter, ↑ ↓ within the list, j and k next and previous.',
-    any: 'anything', oneOf: 'one of', items: 'each', keysOf: 'any name', noBody: 'no body', failed: 'The document could not be read:',
+    identityTitle: 'Authentication', document: 'Document', keys: 'Keys: / filters, ↑ and ↓ move in the list, j and k go to the next and previous operation.',
+    any: 'anything', oneOf: 'one of', items: 'each', keysOf: 'any name', noBody: 'no body', failed: 'The document could not be loaded:',
   },
   zh: {
     skip: '跳到正文', filter: '筛选（按 /）', found: (shown, all) => shown === all ? `共 ${all} 个操作` : `${all} 个操作中的 ${shown} 个`,

@@ -36,19 +36,19 @@ const DISCARD_BYTES: usize = 1 << 30;
 
 haft_core::templates! {
     TOO_LARGE = "import.bodyTooLarge",
-        "the body is larger than {limit} MB; import a part of the document",
+        "The body is larger than {limit} MB. Import a part of the document.",
         "请求体超过 {limit} MB；请只导入文档的一部分";
     TOO_MANY_VALUES = "import.bodyTooManyValues",
-        "holds more than {limit} values; import a part of the document",
+        "contains more than {limit} values; import a part of the document",
         "包含超过 {limit} 个值；请只导入文档的一部分";
     ENCODING = "import.encoding",
         "Content-Encoding {encoding} is not supported; send gzip, or leave it out",
         "不支持 Content-Encoding {encoding}；请使用 gzip 或不设置";
     NOT_GZIP = "import.notGzip",
-        "the body is not the gzip that Content-Encoding promises: {reason}",
+        "The body is not valid gzip, although Content-Encoding says so: {reason}",
         "请求体不是 Content-Encoding 声明的 gzip：{reason}";
     SLOW = "import.slowBody",
-        "the body did not arrive within {seconds} seconds",
+        "The body did not arrive within {seconds} seconds.",
         "请求体未在 {seconds} 秒内到达";
 }
 

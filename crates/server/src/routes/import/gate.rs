@@ -19,13 +19,13 @@ use tokio_util::sync::CancellationToken;
 
 haft_core::templates! {
     BUSY = "import.busy",
-        "other imports are being read; send this one again in {seconds} seconds",
+        "Other imports are in progress. Send this one again in {seconds} seconds.",
         "正在读取其他导入；请在 {seconds} 秒后重试";
     ONE_EACH = "import.oneEach",
-        "another large import of yours is still running; send this one again in {seconds} seconds",
+        "Another large import of yours is still running. Send this one again in {seconds} seconds.",
         "您的另一个大型导入仍在进行；请在 {seconds} 秒后重试";
     STOPPING = "import.stopping",
-        "the server is stopping and the import was not made; send it again when the server is back",
+        "The server is stopping, so the import was not made. Send it again when the server is back.",
         "服务正在停止，未执行导入；请在服务恢复后重试";
 }
 
@@ -257,7 +257,7 @@ mod tests {
         let gate = ImportGate::new(CancellationToken::new());
         let first = large(&gate).await.expect("a slot");
         let refused = large(&gate).await.err().expect("only one at a time");
-        assert_eq!((refused.kind(), refused.pause_asked_for()), (ErrorKind::Overloaded, Some(RETRY_AFTER)));
+        assert_eq!((refused.kind(), refused.requested_pause()), (ErrorKind::Overloaded, Some(RETRY_AFTER)));
         let small = (gate.small().await, gate.small().await);
         assert!(small.0.is_ok() && small.1.is_ok(), "small imports do not wait for large ones");
         assert!(gate.small().await.is_err(), "and are limited as well");
@@ -271,7 +271,7 @@ mod tests {
         let ada = user();
         let uploading = gate.admit(ada).await.expect("the first");
         let refused = gate.admit(ada).await.err().expect("one for each user");
-        assert_eq!((refused.kind(), refused.pause_asked_for()), (ErrorKind::RateLimit, Some(RETRY_AFTER)));
+        assert_eq!((refused.kind(), refused.requested_pause()), (ErrorKind::RateLimit, Some(RETRY_AFTER)));
         drop(large(&gate).await.expect("another user does not wait for the upload"));
 
         let slot = gate.large(uploading).await.expect("the bytes are here");

@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use haft_core::{CallError, ErrorKind, Message, Template, Violation};
-use haft_egress::{Hosts, Limits, Policy, Request, ToolPolicy};
+use haft_egress::{Hosts, Limits, Request, RequestPolicy, ToolPolicy};
 use haft_http::import::{self, CancelFlag, CurlOptions, ExampleOptions, Imported, OpenApiOptions};
 use serde::Deserialize;
 use serde_json::Value;
@@ -45,13 +45,13 @@ haft_core::templates! {
         "is not a URL",
         "不是有效的 URL";
     NOT_FETCHED = "import.notFetched",
-        "{host} answered {status} instead of a document",
+        "{host} returned {status} instead of a document.",
         "{host} 返回 {status}，而不是文档";
     NOTHING = "import.nothing",
-        "nothing in it can become a tool; the report in details.skipped says why",
+        "Nothing in it can become a tool. See details.skipped for the reasons.",
         "其中没有可以成为工具的内容；原因见 details.skipped";
     NOTHING_ELSE = "import.nothingElse",
-        "nothing in it can become a tool: {operation}: {reason}",
+        "Nothing in it can become a tool: {operation}: {reason}",
         "其中没有可以成为工具的内容：{operation}：{reason}";
 }
 
@@ -101,25 +101,25 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::post("/tools/import/openapi", openapi)
             .needs(Needs::Edit)
-            .says("Makes tools of the operations of an OpenAPI document")
+            .says("Import tools from an OpenAPI document")
             .dry_run()
             .takes("OpenApiImport")
             .answers(201, "ImportReport"),
         Route::post("/tools/import/curl", curl)
             .needs(Needs::Edit)
-            .says("Makes tools of cURL commands")
+            .says("Import tools from cURL commands")
             .dry_run()
             .takes("CurlImport")
             .answers(201, "ImportReport"),
         Route::post("/tools/import/postman", postman)
             .needs(Needs::Edit)
-            .says("Makes tools of a Postman collection")
+            .says("Import tools from a Postman collection")
             .dry_run()
             .takes("DocumentImport")
             .answers(201, "ImportReport"),
         Route::post("/tools/import/har", har)
             .needs(Needs::Edit)
-            .says("Makes tools of the requests that a browser recorded in a HAR file")
+            .says("Import tools from a HAR file, in which a browser recorded requests")
             .dry_run()
             .takes("DocumentImport")
             .answers(201, "ImportReport"),
@@ -276,7 +276,7 @@ async fn fetch(state: &AppState, visitor: &Visitor, url: &Url) -> Result<(String
     let policy = ToolPolicy::new(url, hosts);
     let request = Request::new(axum::http::Method::GET, url)?;
     let limits = Limits { deadline: Some(Instant::now() + DOCUMENT_TIME), bytes: DOCUMENT_BYTES };
-    let answer = state.egress.send(Policy::Tool(visitor.space, &policy), request, limits).await?;
+    let answer = state.egress.send(RequestPolicy::Tool(visitor.space, &policy), request, limits).await?;
     if !answer.status.is_success() {
         let message =
             Message::new(&NOT_FETCHED).with("host", answer.from.host_str()).with("status", answer.status);

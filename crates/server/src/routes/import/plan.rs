@@ -22,13 +22,13 @@ use crate::visitors::Visitor;
 
 haft_core::templates! {
     OTHER_NAME = "import.otherName",
-        "{name} is taken by another tool; this one is called {other}",
+        "{name} is the name of another tool, so the imported tool is named {other}",
         "{name} 已被其他工具占用；此工具命名为 {other}";
     KEPT_SECRET = "import.keptSecret",
-        "The secret {name} is there already and stays as it is; the tools use it",
+        "The secret {name} already exists and is not changed. The tools use it",
         "密钥 {name} 已存在并保持不变；工具将使用它";
     UNSET_SECRET = "import.unsetSecret",
-        "The secret {name} has no value yet; set it before the tools are called",
+        "The secret {name} has no value yet. Set it before you call the tools",
         "密钥 {name} 尚无值；调用工具之前请先设置";
     NOTE = "import.note",
         "{operation}: {reason}",

@@ -6,7 +6,7 @@ use haft_core::error::ROOT;
 use haft_core::mask::MASKED;
 use haft_core::provider::{Provider, ProviderSpec};
 use haft_core::secret::SCHEME;
-use haft_core::text::Part;
+use haft_core::text::TextPart;
 use haft_core::tool::input::camel_keys;
 use haft_core::{CallError, Message, SpaceId, Text, Violation};
 use haft_llm::Scripted;
@@ -30,19 +30,19 @@ haft_core::templates! {
         "must be an absolute http or https URL without a user name or password",
         "必须是绝对的 http 或 https URL，且不含用户名和密码";
     BAD_KEY = "providers.badKey",
-        "must be a key without blanks, or the name of a secret such as secret://openai",
+        "must be a key without whitespace, or the name of a secret such as secret://openai",
         "必须是不含空白的密钥，或密钥的名称，例如 secret://openai";
     NOTHING_KEPT = "providers.nothingKept",
-        "is masked, and there is no key yet that could stay; give the key or the name of a secret",
+        "is masked, but no key is stored; send the key or the name of a secret",
         "是掩码，而目前没有可保留的密钥；请提供密钥或密钥的名称";
     NAME_TOO_LONG = "providers.nameTooLong",
-        "cannot be kept under a name of more than {most} characters; keep it as a secret and name that",
+        "cannot be stored under a name of more than {most} characters; create a secret and refer to it",
         "名称超过 {most} 个字符时无法保存密钥；请先将其保存为密钥并引用其名称";
     NO_SCRIPT = "providers.noScript",
-        "is required for the kind scripted: a list of answers such as {example}",
+        "is required for the kind scripted: a list of responses such as {example}",
         "类型为 scripted 时必须提供：应答列表，例如 {example}";
     NO_MODEL_HAS_A_SCRIPT = "providers.unexpectedScript",
-        "is for the kind scripted alone",
+        "is allowed for the kind scripted only",
         "仅用于类型 scripted";
 }
 
@@ -172,7 +172,7 @@ fn key(given: Option<Value>) -> Result<Key, Message> {
     if key.contains(SCHEME) {
         let parsed = Text::parse(key).map_err(|_| bad())?;
         return match parsed.parts() {
-            [Part::Secret(_)] => Ok(Key::Reference(key.to_owned())),
+            [TextPart::Secret(_)] => Ok(Key::Reference(key.to_owned())),
             [..] => Err(bad()),
         };
     }

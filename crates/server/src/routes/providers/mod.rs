@@ -37,12 +37,12 @@ haft_core::templates! {
         "there is no provider {name}",
         "没有模型服务 {name}";
     OF_ENVIRONMENT = "providers.ofEnvironment",
-        "{name} comes from {variable} in the environment and is not changed here; a provider of that name that is \
-         added to the space takes its place",
+        "{name} comes from the environment variable {variable} and cannot be changed here. To replace it, add a \
+         provider with the same name to the space.",
         "{name} 来自环境变量 {variable}，不能在此修改；在空间中添加同名的模型服务即可取代它";
     FOUND = "providers.found",
-        "{name} was found on this machine and is not changed here; a provider of that name that is added to the \
-         space takes its place",
+        "{name} was found on this machine and cannot be changed here. To replace it, add a provider with the same \
+         name to the space.",
         "{name} 是在本机上发现的，不能在此修改；在空间中添加同名的模型服务即可取代它";
 }
 
@@ -53,32 +53,32 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::post("/providers", create)
             .needs(Needs::SpaceAdmin)
-            .says("Makes a provider; a key that is written out becomes a secret")
+            .says("Create a provider; a literal key is stored as a secret")
             .dry_run()
             .takes("ProviderInput")
             .answers(201, "Provider"),
         Route::get("/providers", list)
             .needs(Needs::Read)
-            .says("Providers by name, a page at a time; behind the last, those of the environment and those found")
+            .says("List providers by name; the last page ends with those from the environment and those found on the machine")
             .pages()
             .answers(200, "ProviderPage"),
         Route::get("/providers/{id}", read)
             .needs(Needs::Read)
-            .says("One provider, by id or name")
+            .says("Get a provider by id or name")
             .answers(200, "Provider"),
         Route::put("/providers/{id}", replace)
             .needs(Needs::SpaceAdmin)
-            .says("Replaces a provider; a key as it was shown stays")
+            .says("Replace a provider; a key that is sent masked is not changed")
             .dry_run()
             .takes("ProviderInput")
             .answers(200, "Provider"),
         Route::delete("/providers/{id}", remove)
             .needs(Needs::SpaceAdmin)
-            .says("Deletes a provider; its key stays among the secrets")
+            .says("Delete a provider; its key remains as a secret")
             .answers(200, "Provider"),
         Route::post("/providers/{id}/test", probe::test)
             .needs(Needs::SpaceAdmin)
-            .says("Asks a provider for its models, or one of them a question, to see whether address and key are good")
+            .says("Test a provider: list its models, or send a question to one of them, to check address and key")
             .takes("ProviderTrial")
             .answers(200, "ProviderTest"),
     ]

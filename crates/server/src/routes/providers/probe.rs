@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use haft_agent::Asker;
 use haft_core::{CallError, Locale, Message};
 use haft_egress::Limits;
-use haft_llm::{ModelRequest, Turn, Wire};
+use haft_llm::{ModelRequest, ModelTurn, Wire};
 use serde::{Deserialize, Serialize};
 
 use super::no_such_provider;
@@ -25,22 +25,22 @@ use crate::request::Asked;
 
 haft_core::templates! {
     WORKS = "providers.works",
-        "{host} answers, and has {count} models",
+        "{host} is reachable and has {count} models",
         "{host} 可用，共有 {count} 个模型";
     ANSWERED = "providers.answered",
         "{model} answered within {ms} ms",
         "{model} 在 {ms} 毫秒内作出了应答";
     SCRIPTED = "providers.scripted",
-        "it reads its answers from a list, and nobody has to be asked",
+        "It reads its responses from a list and calls no service.",
         "它从列表中读取答案，无需询问任何服务";
     REFUSED = "providers.refused",
         "{host} answered {status}",
         "{host} 返回 {status}";
     KEY_REFUSED = "providers.keyRefused",
-        "{host} answered {status}: the key is not good, or there is none",
+        "{host} answered {status}: the key is invalid or missing.",
         "{host} 返回 {status}：密钥无效或缺失";
     NO_LIST = "providers.noList",
-        "{host} answered {status}, but not with a list of models; look at baseUrl",
+        "{host} answered {status}, but not with a list of models. Check baseUrl.",
         "{host} 返回 {status}，但不是模型列表；请检查 baseUrl";
 }
 
@@ -143,7 +143,7 @@ async fn answer(ready: &Ready, model: &str) -> Result<(), CallError> {
     let limits = Limits { deadline: Some(tokio::time::Instant::now() + LONGEST), bytes: LARGEST };
     let request = ModelRequest {
         max_tokens: Some(MOST_TOKENS),
-        ..ModelRequest::new(model, vec![Turn::user(QUESTION)])
+        ..ModelRequest::new(model, vec![ModelTurn::user(QUESTION)])
     };
     let mut deltas = ready.model().ask(&request, limits).await?.deltas;
     while let Some(delta) = deltas.next().await {

@@ -27,13 +27,13 @@ haft_core::templates! {
         "there is no task {name}",
         "没有任务 {name}";
     NO_TASKS = "tasks.none",
-        "tasks are kept by a server; start one with haft serve",
+        "Tasks are not available here: no server is running. Start one with haft serve.",
         "任务由服务保存；请用 haft serve 启动服务";
     FAILED_BY_WORD = "tasks.resolvedFailed",
-        "somebody looked, and it took no effect",
+        "A person confirmed that it took no effect.",
         "经人工核实：未生效";
     DENIED = "tasks.denied",
-        "A person denied {tool}, so the task cannot be retried. Make a new call",
+        "A person denied {tool}, so the task cannot be retried. Make a new call.",
         "{tool} 已被人工拒绝，任务无法重试；请重新发起调用";
 }
 
@@ -41,34 +41,34 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/tasks", list)
             .needs(Needs::Read)
-            .says("Calls that are tasks, the newest first, a page at a time")
-            .parameter("status", "string", "queued, running, waiting, succeeded, failed, cancelled or unknown; several with commas")
-            .parameter("tool", "string", "Of one tool, by its id or name")
-            .parameter("agent", "string", "Of one agent, by its id or name")
-            .parameter("conversation", "string", "Of one conversation, by its id")
-            .parameter("callId", "string", "The task of one call")
-            .parameter("deadLetter", "boolean", "Those that ended without having done what they should")
+            .says("List tasks, newest first")
+            .parameter("status", "string", "One or more of queued, running, waiting, succeeded, failed, cancelled and unknown, separated by commas")
+            .parameter("tool", "string", "Only tasks of this tool, by id or name")
+            .parameter("agent", "string", "Only tasks of this agent, by id or name")
+            .parameter("conversation", "string", "Only tasks of this conversation, by id")
+            .parameter("callId", "string", "Only the task of this call")
+            .parameter("deadLetter", "boolean", "true: only dead letters, that is tasks that failed after all retries")
             .pages()
             .answers(200, "TaskPage"),
         Route::get("/tasks/summary", summary)
             .needs(Needs::Read)
-            .says("How many tasks there are in the space, by how they stand")
+            .says("Count the tasks of the space by status")
             .answers(200, "TaskSummary"),
         Route::get("/tasks/{id}", read)
             .needs(Needs::Read)
-            .says("One task, with how far it has come and what it gave")
+            .says("Get a task with its progress and result")
             .answers(200, "Task"),
         Route::post("/tasks/{id}/cancel", cancel)
             .needs(Needs::Call)
-            .says("Ends a task: at once when it waits, as soon as it can when it is under way")
+            .says("Cancel a task: at once if it waits, as soon as possible if it is running")
             .answers(200, "Task"),
         Route::post("/tasks/{id}/retry", retry)
             .needs(Needs::Call)
-            .says("Tries a task once more that failed, was cancelled, or of which nobody knows what became of it")
+            .says("Retry a task that failed, was cancelled, or whose outcome is unknown")
             .answers(200, "Task"),
         Route::post("/tasks/{id}/resolve", resolve)
             .needs(Needs::Edit)
-            .says("Says what became of a task whose outcome is not known")
+            .says("Resolve a task whose outcome is unknown")
             .takes("ResolveTask")
             .answers(200, "Task"),
     ]

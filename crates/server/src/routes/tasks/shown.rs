@@ -10,7 +10,7 @@ use crate::tasks::shown_status;
 
 haft_core::templates! {
     BAD_STATUS = "tasks.badStatus",
-        "{status} is not how a task can stand: {known}",
+        "{status} is not a task status. Known: {known}",
         "{status} 不是有效的任务状态：{known}";
 }
 

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use haft_core::secret::SCHEME;
-use haft_core::shell::{Command, Piece};
+use haft_core::shell::{Command, ShellPart};
 use haft_core::{CallError, Caller, CurlCommand, ErrorKind, Message, ToolVersion};
 use haft_store::LoggedCall;
 use serde::Serialize;
@@ -43,7 +43,7 @@ struct Shown {
 pub(super) fn route() -> Route {
     Route::get("/tool-calls/{id}/curl", curl)
         .needs(Needs::Read)
-        .says("A call on record as a cURL command, with variables in the place of secrets")
+        .says("Get a logged call as a cURL command, with variables instead of secrets")
         .answers(200, "CurlCommand")
 }
 
@@ -117,10 +117,10 @@ async fn of_tool(
 fn of_haft(base: &str, tool: &str, arguments: &Value) -> Result<CurlCommand, CallError> {
     let (url, body) = (format!("{base}/api/tools/{tool}/execute"), json!({"arguments": arguments}));
     let mut command = Command::default();
-    command.bare("curl").bare("-X").bare("POST").word(&[Piece::Plain(&url)]);
-    command.option("-H", &[Piece::Plain("Authorization: Bearer "), Piece::Variable("HAFT_TOKEN")]);
-    command.option("-H", &[Piece::Plain("Content-Type: application/json")]);
-    command.option("--data-raw", &[Piece::Plain(&body.to_string())]);
+    command.bare("curl").bare("-X").bare("POST").word(&[ShellPart::Plain(&url)]);
+    command.option("-H", &[ShellPart::Plain("Authorization: Bearer "), ShellPart::Variable("HAFT_TOKEN")]);
+    command.option("-H", &[ShellPart::Plain("Content-Type: application/json")]);
+    command.option("--data-raw", &[ShellPart::Plain(&body.to_string())]);
     let command = command.finish().ok_or_else(unwritten)?;
     Ok(CurlCommand { command, secrets: Vec::new(), notes: vec![Message::new(&TOKEN)] })
 }

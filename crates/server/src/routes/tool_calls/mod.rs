@@ -22,7 +22,7 @@ use crate::query::{ListOf, Named, Parameters};
 
 haft_core::templates! {
     NO_SUCH_CALL = "toolCalls.notFound",
-        "there is no call {name} on record",
+        "there is no call {name} in the call log",
         "没有调用记录 {name}";
 }
 
@@ -30,29 +30,29 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/tool-calls", list)
             .needs(Needs::Read)
-            .says("Calls on record, the newest first; a page may be short, even empty, before the last one")
+            .says("List logged calls, newest first; any page may be short or empty, not only the last")
             .parameter("tool", "string", "Only calls of this tool, by id or name")
             .parameter("agent", "string", "Only calls for this agent, by id or name")
-            .parameter("user", "string", "Only calls of this user, by id or name; `me` for one's own")
-            .parameter("status", "success|failed|cancelled", "Only calls that ended so")
+            .parameter("user", "string", "Only calls of this user, by id or name; `me` for your own")
+            .parameter("status", "success|failed|cancelled", "Only calls with this outcome")
             .parameter("kind", "string", "Only calls that failed with this kind of error")
             .parameter(
                 "source",
                 "api|chat|flow|mcp|cli|task|library",
-                "Only calls that came through this door",
+                "Only calls that came through this interface",
             )
-            .parameter("from", "date-time", "Only calls that began then or later")
-            .parameter("to", "date-time", "Only calls that began before")
+            .parameter("from", "date-time", "Only calls that started at or after this time")
+            .parameter("to", "date-time", "Only calls that started before this time")
             .parameter(
                 "text",
                 "string",
-                "Only calls with these words in the tool's name or the error; `refus*` for a beginning",
+                "Only calls with these words in the tool's name or the error; `refus*` matches a prefix",
             )
             .pages()
             .answers(200, "ToolCallPage"),
         Route::get("/tool-calls/{id}", read)
             .needs(Needs::Read)
-            .says("One call on record, with what it was given and what it gave")
+            .says("Get a logged call with its arguments and result")
             .answers(200, "ToolCall"),
         curl::route(),
         replay::route(),

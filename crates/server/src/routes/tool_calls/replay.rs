@@ -23,16 +23,16 @@ use crate::tasks::{self, How};
 
 haft_core::templates! {
     CUT = "replay.cut",
-        "the arguments of call {call} were too long to be kept whole, so nobody can make it again as it was; replay it with arguments of your own",
+        "The arguments of call {call} were too long to be stored completely. Replay it with your own arguments.",
         "调用 {call} 的参数过长，未完整保存，无法原样重复；请用自己的 arguments 重放";
     MASKED = "replay.masked",
-        "the arguments of call {call} hold something that is masked on record, so nobody can make it again as it was; replay it with arguments of your own",
+        "The stored arguments of call {call} contain redacted values. Replay it with your own arguments.",
         "调用 {call} 的参数中有已被遮盖的内容，无法原样重复；请用自己的 arguments 重放";
     NO_ARGUMENTS = "replay.noArguments",
-        "the arguments of call {call} are not on record; replay it with arguments of your own",
+        "The arguments of call {call} are not in the call log. Replay it with your own arguments.",
         "调用 {call} 的参数没有记录；请用自己的 arguments 重放";
     OTHER_TOOL = "replay.otherTool",
-        "the tool of call {call} is gone, and the one that is called {name} now is another; call that by itself",
+        "The tool of call {call} no longer exists, and {name} is now another tool. Call that tool directly.",
         "调用 {call} 的工具已不存在，现在名为 {name} 的是另一个工具；请直接调用它";
 }
 
@@ -45,7 +45,7 @@ struct Replay {
 pub(super) fn route() -> Route {
     Route::post("/tool-calls/{id}/replay", replay)
         .needs(Needs::Call)
-        .says("Makes a call on record again, on the current version of its tool and not from the cache")
+        .says("Repeat a logged call, with the current version of its tool and without the cache")
         .takes("Replay")
         .answers(200, "ToolExecutionResult")
         .answers(202, "AcceptedTask")

@@ -25,7 +25,7 @@ pub(super) fn category_of(spec: &ToolSpec) -> &str {
 
 pub(super) fn routes() -> Vec<Route> {
     let list = Route::get("/tools/categories", categories).needs(Needs::Read);
-    vec![list.says("Categories with their tools").answers(200, "CategoryList")]
+    vec![list.says("List categories with their tools").answers(200, "CategoryList")]
 }
 
 #[derive(Serialize)]

@@ -20,18 +20,18 @@ use crate::query::{ListOf, Parameters};
 
 haft_core::templates! {
     BAD_CURSOR = "tools.badCursor",
-        "is not a cursor that this list gave",
+        "is not a cursor of this list",
         "不是此列表给出的游标";
 }
 
 pub(crate) fn routes() -> Vec<Route> {
-    let list = Route::get("/tools", list).needs(Needs::Read).says("Tools by name, a page at a time");
+    let list = Route::get("/tools", list).needs(Needs::Read).says("List tools by name");
     vec![
         list.parameter("type", "string", "Only tools of this kind")
             .parameter("category", "string", "Only tools of this category")
-            .parameter("q", "string", "A part of the name or the description")
-            .parameter("active", "boolean", "Only those that are on, or off")
-            .parameter("owner", "string", "`system` for those that come with Haft, `me` for one's own")
+            .parameter("q", "string", "Part of the name or the description")
+            .parameter("active", "boolean", "true: only active ones; false: only inactive ones")
+            .parameter("owner", "string", "`system`: tools that come with Haft; `me`: your own")
             .pages()
             .answers(200, "ToolPage"),
     ]

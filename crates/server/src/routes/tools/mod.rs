@@ -46,34 +46,34 @@ pub(crate) fn routes() -> Vec<Route> {
     let mut routes = vec![
         Route::post("/tools", create)
             .needs(Needs::Edit)
-            .says("Makes a tool")
+            .says("Create a tool")
             .dry_run()
             .takes("ToolInput")
             .answers(201, "Tool"),
         Route::get("/tools/{id}", read)
             .needs(Needs::Read)
-            .says("One tool, by id or name")
+            .says("Get a tool by id or name")
             .answers(200, "Tool"),
         Route::put("/tools/{id}", replace)
             .needs(Needs::Edit)
-            .says("Replaces a definition; a change makes a new version, the same again makes none")
+            .says("Replace a tool's definition; a change creates a new version, an identical definition does not")
             .dry_run()
             .takes("ToolInput")
             .answers(200, "Tool"),
         Route::patch("/tools/{id}", patch)
             .needs(Needs::Edit)
-            .says("Changes some fields of a definition; null takes a field away")
+            .says("Update fields of a tool's definition; null removes a field")
             .dry_run()
             .takes("ToolPatch")
             .answers(200, "Tool"),
         Route::delete("/tools/{id}", remove)
             .needs(Needs::Edit)
-            .says("Deletes a tool with its versions; one that agents use only with force, which unbinds it")
-            .parameter("force", "boolean", "Also when agents use it")
+            .says("Delete a tool with its versions; if agents use it, force is required and unbinds it")
+            .parameter("force", "boolean", "Also if agents use it")
             .answers(200, "Tool"),
         Route::post("/tools/{id}/circuit/reset", reset_circuit)
             .needs(Needs::Edit)
-            .says("Closes by hand the circuit breakers that calls of the tool pass, in any version")
+            .says("Close the circuit breakers that calls of the tool pass, in any version")
             .answers(200, "CircuitReset"),
     ];
     routes.extend(list::routes());
@@ -96,7 +96,7 @@ async fn create(
 ) -> Result<Response, Failure> {
     let taken = Arc::new(secret_names(&state, visitor.space).await?);
     let checked = prepare_for(&state, &visitor, definition, Place::New, &taken).await?;
-    let Definition { kept_by_server, prepared, secrets } = checked;
+    let Definition { server_fields, prepared, secrets } = checked;
     let now = now();
     let version = ToolVersion {
         id: ToolId::Uuid(Uuid::now_v7()),
@@ -108,7 +108,7 @@ async fn create(
         updated_at: now,
     };
     // A new tool has no id, version or dates yet to be equal to; its owner and space are known.
-    check_kept(&kept_by_server, &version, &["spaceId", "ownerId"])?;
+    check_kept(&server_fields, &version, &["spaceId", "ownerId"])?;
     state.tools.in_space(visitor.space).check_put(&version, Expected::Absent)?;
     if saving.dry_run {
         return Ok(envelope::success(StatusCode::OK, &version));
@@ -172,8 +172,8 @@ async fn put(
     let space = visitor.space;
     let taken = Arc::new(secret_names(state, space).await?);
     let checked = prepare_for(state, visitor, definition, Place::Of(before.clone()), &taken).await?;
-    let Definition { kept_by_server, prepared, secrets } = checked;
-    check_kept(&kept_by_server, &before, &input::KEPT_BY_SERVER)?;
+    let Definition { server_fields, prepared, secrets } = checked;
+    check_kept(&server_fields, &before, &input::SERVER_FIELDS)?;
     let version = ToolVersion {
         spec: prepared.spec().clone(),
         version: before.version + 1,

@@ -16,10 +16,10 @@ use crate::visitors::Visitor;
 
 haft_core::templates! {
     FOR_ADMINS = "tools.forAdmins",
-        "only those who run the server may save this: {reasons}",
+        "Only server admins may save this: {reasons}",
         "仅服务器管理员可以保存：{reasons}";
     NOTHING_KEPT = "tools.nothingKept",
-        "is masked, and there is no secret yet that could stay; give the credential or the name of a secret",
+        "is masked, but no secret is stored; send the credential or the name of a secret",
         "是掩码，而目前没有可保留的密钥；请提供凭据或密钥的名称";
 }
 
@@ -29,7 +29,7 @@ const PAGE: u32 = 1000;
 /// A definition that was checked.
 pub(crate) struct Definition {
     /// Fields that the server sets, where the definition carried them along.
-    pub(crate) kept_by_server: Map<String, Value>,
+    pub(crate) server_fields: Map<String, Value>,
     pub(crate) prepared: PreparedTool,
     /// Credentials that stood in it, and the names they have now.
     pub(crate) secrets: Vec<(String, SecretString)>,
@@ -91,7 +91,7 @@ fn read_definition(
     place: Place,
     taken: &HashSet<String>,
 ) -> Result<Definition, CallError> {
-    let ToolInput { mut spec, kept_by_server } = input::parse(definition).map_err(CallError::invalid)?;
+    let ToolInput { mut spec, server_fields } = input::parse(definition).map_err(CallError::invalid)?;
     let before = match place {
         Place::New => None,
         Place::Of(tool) => Some(tool),
@@ -100,7 +100,7 @@ fn read_definition(
     let before = before.as_ref().map(|tool| &tool.spec);
     let lifted = haft_http::lift_credentials(&mut spec, before, |name| taken.contains(name));
     let secrets = lifted.map_err(nothing_kept)?;
-    Ok(Definition { kept_by_server, prepared: tools.prepare(spec)?, secrets })
+    Ok(Definition { server_fields, prepared: tools.prepare(spec)?, secrets })
 }
 
 fn nothing_kept(places: Vec<String>) -> CallError {
@@ -172,7 +172,7 @@ pub(crate) async fn save(
     secrets: Vec<(String, SecretString)>,
 ) -> Result<ToolVersion, CallError> {
     let mut kept = save_all(state, visitor, vec![(version, expected)], secrets).await?;
-    kept.pop().ok_or_else(|| CallError::text(ErrorKind::Internal, "nothing was kept"))
+    kept.pop().ok_or_else(|| CallError::text(ErrorKind::Internal, "the new version was not stored"))
 }
 
 /// The same for many: all of them, or none.

@@ -32,31 +32,31 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/tools/{id}/versions", list)
             .needs(Needs::Read)
-            .says("The versions of a tool, the newest first, a page at a time")
+            .says("List the versions of a tool, newest first")
             .pages()
             .answers(200, "VersionList"),
         Route::get("/tools/{id}/versions/{version}", one)
             .needs(Needs::Read)
-            .says("A tool as it was in one version")
+            .says("Get a version of a tool")
             .answers(200, "Tool"),
         Route::get("/tools/{id}/diff", diff)
             .needs(Needs::Read)
-            .says("Where two versions of a tool differ")
+            .says("Compare two versions of a tool")
             .parameter(
                 "from",
                 "integer",
-                "The one before `to` when absent; the first is compared with itself",
+                "Version number. Default: the version before `to`; the first version is compared with itself",
             )
-            .parameter("to", "integer", "The one that is called when absent")
+            .parameter("to", "integer", "Version number. Default: the live version")
             .answers(200, "ToolDiff"),
         Route::post("/tools/{id}/rollback", roll_back)
             .needs(Needs::Edit)
-            .says("Makes an earlier version the next one")
+            .says("Roll back: create a new version from an earlier one")
             .takes("RollBack")
             .answers(200, "Tool"),
         Route::post("/tools/{id}/approve", approve)
             .needs(Needs::Edit)
-            .says("Approves a version that is held; it is called from now on")
+            .says("Approve a held version; it becomes the live one")
             .takes("RollBack")
             .answers(200, "Tool"),
     ]
@@ -154,7 +154,7 @@ async fn approve(
     let kept = get(&state, caller.space, &tool.id, version).await?;
     check_version_rights(&state, &visitor, kept.spec).await?;
     let expected = if_match(&headers)?.unwrap_or(tool.version);
-    let tool = state.store_for(&visitor).make_live(caller.space, &tool.id, version, expected).await?;
+    let tool = state.store_for(&visitor).approve_version(caller.space, &tool.id, version, expected).await?;
     state.tools.renew(caller.space).await?;
     Ok(tagged(envelope::success(StatusCode::OK, &tool), tool.version))
 }

@@ -141,5 +141,5 @@ impl Unkept {
 }
 
 fn lost() -> CallError {
-    CallError::text(ErrorKind::Internal, "what became of the turn is not known")
+    CallError::text(ErrorKind::Internal, "the outcome of the turn is unknown")
 }

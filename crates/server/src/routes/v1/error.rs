@@ -94,7 +94,7 @@ impl Failed {
             status: status(error.kind()),
             message: error.message().render(asked.locale),
             code: error.details(asked.locale).get("code").cloned().unwrap_or_default(),
-            retry_after_ms: error.pause_asked_for().map(|pause| pause.as_millis() as u64),
+            retry_after_ms: error.requested_pause().map(|pause| pause.as_millis() as u64),
             did_something: true,
             is_lasting: !error.is_retryable(),
         }

@@ -26,20 +26,20 @@ pub(crate) fn routes() -> Vec<Route> {
     let routes = [
         Route::get("/models", models::list)
             .needs(Needs::Read)
-            .says("What `model` may be: agents by name, and models as `provider/model`")
+            .says("List values for `model`: agents by name, and models as `provider/model`")
             .answers(200, "OpenAiModels"),
         Route::get("/models/{*id}", models::read)
             .needs(Needs::Read)
-            .says("One of them")
+            .says("Get a model")
             .answers(200, "OpenAiModel"),
         Route::post("/chat/completions", completions::create)
             .needs(Needs::Call)
-            .says("Asks an agent, or a model, in OpenAI's form; as it comes with `stream`")
+            .says("Create a chat completion with an agent or a model, in OpenAI's format; with `stream`, as events")
             .takes("ChatCompletionRequest")
             .answers(200, "ChatCompletion"),
         Route::post("/responses", responses::create)
             .needs(Needs::Call)
-            .says("The same in the form of OpenAI's Responses")
+            .says("Create a response, in the format of OpenAI's Responses API")
             .takes("ResponseRequest")
             .answers(200, "OpenAiResponse"),
     ];

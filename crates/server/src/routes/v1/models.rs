@@ -21,10 +21,10 @@ use crate::query::Named;
 
 haft_core::templates! {
     NO_SUCH_MODEL = "v1.noSuchModel",
-        "there is no agent and no model {name}; GET /v1/models lists them",
+        "There is no agent or model {name}. GET /v1/models lists them.",
         "没有智能体或模型 {name}；可用的见 GET /v1/models";
     MODEL_OFF = "v1.modelOff",
-        "the agent {name} is switched off",
+        "The agent {name} is switched off.",
         "智能体 {name} 已停用";
 }
 

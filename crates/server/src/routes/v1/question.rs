@@ -8,7 +8,7 @@ use haft_agent::{
     Role, Said, Talk, Terms,
 };
 use haft_core::{CallError, Caller, Message as Words, RunId, Violation};
-use haft_llm::ToolDefinition;
+use haft_llm::ModelTool;
 use haft_runs::{Run, RunKey, WholeRun};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -29,10 +29,10 @@ haft_core::templates! {
         "there is no conversation {name}",
         "没有对话 {name}";
     OTHER_MODEL = "v1.otherModel",
-        "the conversation is with another agent",
+        "The conversation belongs to another agent.",
         "该对话属于另一个智能体";
     NOTHING_NEW = "v1.nothingNew",
-        "nothing is said after the last answer, and no call is waiting for a result",
+        "There is no new message after the last answer, and no call is waiting for a result.",
         "最后一个回答之后没有新的内容，也没有等待结果的调用";
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Question {
     pub(super) param: &'static str,
     /// Returns the path of a model option in the body.
     pub(super) option_path: fn(&str) -> String,
-    pub(super) tools: Vec<ToolDefinition>,
+    pub(super) tools: Vec<ModelTool>,
     pub(super) keep: Keep,
 }
 

@@ -7,7 +7,7 @@ use haft_agent::{Asking, Message, Piece, Role};
 use haft_core::name::RESERVED_NAMES;
 use haft_core::schema::any_arguments;
 use haft_core::{CallError, Message as Words, ModelOptions, Violation};
-use haft_llm::{MAX_CALLS, ToolDefinition};
+use haft_llm::{MAX_CALLS, ModelTool};
 use serde_json::{Map, Value, json};
 
 use super::error::wrong;
@@ -35,7 +35,7 @@ haft_core::templates! {
         "is not a field of this request; use {field}",
         "不是此请求的字段；请使用 {field}";
     FILES = "v1.files",
-        "files and audio cannot be read here; send text and images",
+        "files and audio are not supported; send text and images",
         "此处无法读取文件和音频；请发送文本和图片";
     BAD_TOOL = "v1.badTool",
         "must be a function with a name of 1 to 64 letters, digits, _ and -, and parameters that are a JSON Schema",
@@ -44,16 +44,16 @@ haft_core::templates! {
         "is reserved: the agent's own tools have the names {names}; give the function another name",
         "是保留名称：{names} 是智能体自带工具的名称；请换一个名称";
     BUILT_IN = "v1.builtInTool",
-        "tools of type {name} run at OpenAI and are not here; give the agent such a tool, or send functions",
+        "tools of type {name} run only at OpenAI; give the agent such a tool, or send functions",
         "类型为 {name} 的工具只在 OpenAI 运行；请为智能体配置同类工具，或发送 function";
     NO_RESULT = "v1.noResult",
         "Each tool call must be followed by its result. Missing: {ids}.",
         "每个工具调用之后都必须有其结果。缺少：{ids}。";
     TOO_MANY_TOOLS = "v1.tooManyTools",
-        "may have {most} tools at most",
+        "can have at most {most} tools",
         "最多 {most} 个工具";
     TOO_MANY_CALLS = "v1.tooManyCalls",
-        "has {count} tool calls; one message may have {most} at most",
+        "has {count} tool calls; one message can have at most {most}",
         "有 {count} 个工具调用；一条消息最多 {most} 个";
     BAD_CHOICE = "v1.badToolChoice",
         "must be auto, none, required, or the name of a function",
@@ -142,7 +142,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Tools of the client. `inner` is where a function is told: within `function`, or beside `type`.
-    pub(super) fn tools(&self, inner: Option<&str>) -> Result<Vec<ToolDefinition>, CallError> {
+    pub(super) fn tools(&self, inner: Option<&str>) -> Result<Vec<ModelTool>, CallError> {
         let Some(given) = self.get("tools") else { return Ok(Vec::new()) };
         let bad = |place: usize| wrong(format!("tools.{place}"), Words::new(&BAD_TOOL));
         let items = given.as_array().ok_or_else(|| wrong("tools", Words::new(&BAD_TOOL)))?;
@@ -166,7 +166,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn definition(function: &Value) -> Option<ToolDefinition> {
+fn definition(function: &Value) -> Option<ModelTool> {
     let name = function["name"].as_str()?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !(1..=64).contains(&name.len()) || !name.chars().all(is_plain) {
@@ -180,7 +180,7 @@ fn definition(function: &Value) -> Option<ToolDefinition> {
     };
     let description = function["description"].as_str().unwrap_or_default().to_owned();
     let strict = function["strict"].as_bool();
-    Some(ToolDefinition { name: name.to_owned(), description, parameters: parameters.into(), strict })
+    Some(ModelTool { name: name.to_owned(), description, parameters: parameters.into(), strict })
 }
 
 fn choice(given: &Value) -> Result<Value, CallError> {

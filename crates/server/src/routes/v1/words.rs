@@ -5,7 +5,7 @@ use haft_core::{CallError, ErrorKind, Message};
 
 haft_core::templates! {
     TAKEN_BACK = "v1.takenBack",
-        "the answer broke off and was begun anew, but what was sent of it cannot be taken back; ask again",
+        "The response was interrupted and restarted, but the part already sent cannot be withdrawn. Send the request again.",
         "回答中断后已重新开始，但已发送的部分无法撤回；请重新提问";
 }
 

@@ -1,8 +1,8 @@
-//! Gemini's generated content, from the side of the server.
+//! The server side of Gemini's generateContent API.
 
-mod asked;
+mod request;
+mod response;
 mod schema;
-mod told;
 
-pub(super) use asked::read;
-pub(super) use told::{frames, whole};
+pub(super) use request::read;
+pub(super) use response::{frames, whole};

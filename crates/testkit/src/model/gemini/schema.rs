@@ -1,9 +1,10 @@
-//! The part of OpenAPI's schemas that Gemini takes; one word more, and it refuses the whole request.
+//! Checks schemas against the subset of OpenAPI that Gemini accepts. Gemini rejects requests with other
+//! keywords.
 
 use serde_json::{Map, Value};
 
-use super::asked::unknown;
-use crate::model::rules::{Checked, filled, items, must, object, only, text};
+use super::request::unknown;
+use crate::model::rules::{Checked, filled, items, object, reject_unknown_fields, require, text};
 
 const KEYWORDS: [&str; 22] = [
     "type",
@@ -30,7 +31,7 @@ const KEYWORDS: [&str; 22] = [
     "anyOf",
 ];
 
-/// Formats that it knows of each type.
+/// The formats that Gemini accepts, with their type.
 const FORMATS: [(&str, &str); 6] = [
     ("NUMBER", "float"),
     ("NUMBER", "double"),
@@ -40,45 +41,45 @@ const FORMATS: [(&str, &str); 6] = [
     ("STRING", "date-time"),
 ];
 
-/// The parameters of a function: an object with properties.
+/// Checks the parameters of a function: an object with properties.
 pub(super) fn check_root(schema: &Value, at: &str) -> Checked<()> {
     check(schema, at)?;
-    must(schema["type"].as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("object")), || {
+    require(schema["type"].as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("object")), || {
         format!("{at}: functionDeclaration parameters schema should be of type OBJECT")
     })?;
-    must(schema["properties"].as_object().is_some_and(|fields| !fields.is_empty()), || {
+    require(schema["properties"].as_object().is_some_and(|fields| !fields.is_empty()), || {
         format!("{at}.properties: should be non-empty for OBJECT type")
     })
 }
 
 fn check(schema: &Value, at: &str) -> Checked<()> {
     let fields = object(schema, at)?;
-    only(fields, &KEYWORDS, |name| unknown(name, at))?;
+    reject_unknown_fields(fields, &KEYWORDS, |name| unknown(name, at))?;
     if let Some(alternatives) = fields.get("anyOf") {
-        must(fields.len() == 1, || format!("{at}: when using any_of, it must be the only field set"))?;
-        for (number, one) in items(alternatives, &format!("{at}.any_of"))?.iter().enumerate() {
-            check(one, &format!("{at}.any_of[{number}]"))?;
+        require(fields.len() == 1, || format!("{at}: when using any_of, it must be the only field set"))?;
+        for (number, alternative) in items(alternatives, &format!("{at}.any_of"))?.iter().enumerate() {
+            check(alternative, &format!("{at}.any_of[{number}]"))?;
         }
         return Ok(());
     }
     let kind = text(&schema["type"], &format!("{at}.type"))?.to_ascii_uppercase();
     let kinds = ["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"];
-    must(kinds.contains(&kind.as_str()), || format!("Invalid value at '{at}.type': {kind}"))?;
+    require(kinds.contains(&kind.as_str()), || format!("Invalid value at '{at}.type': {kind}"))?;
     if let Some(format) = fields.get("format") {
         let format = text(format, &format!("{at}.format"))?;
-        must(FORMATS.contains(&(kind.as_str(), format)), || {
+        require(FORMATS.contains(&(kind.as_str(), format)), || {
             format!("{at}.format: '{format}' is not supported for {kind} type")
         })?;
     }
     if let Some(choices) = fields.get("enum") {
-        must(kind == "STRING", || format!("{at}.enum: only allowed for STRING type"))?;
+        require(kind == "STRING", || format!("{at}.enum: only allowed for STRING type"))?;
         for choice in items(choices, &format!("{at}.enum"))? {
             filled(choice, &format!("{at}.enum"))?;
         }
     }
     match fields.get("items") {
         Some(inner) => check(inner, &format!("{at}.items"))?,
-        None => must(kind != "ARRAY", || format!("{at}.items: missing field."))?,
+        None => require(kind != "ARRAY", || format!("{at}.items: missing field."))?,
     }
     check_properties(fields, at)
 }
@@ -91,7 +92,7 @@ fn check_properties(fields: &Map<String, Value>, at: &str) -> Checked<()> {
     for name in fields.get("required").and_then(Value::as_array).into_iter().flatten() {
         let name = text(name, &format!("{at}.required"))?;
         let is_known = properties.is_some_and(|properties| properties.contains_key(name));
-        must(is_known, || format!("{at}.required[{name}]: property is not defined"))?;
+        require(is_known, || format!("{at}.required[{name}]: property is not defined"))?;
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! Ollama's chat, from the side of the server.
+//! The server side of Ollama's chat API.
 
-mod asked;
-mod shown;
-mod told;
+mod model_info;
+mod request;
+mod response;
 
-pub(super) use asked::read;
-pub use shown::OLLAMA_CONTEXT;
-pub(super) use shown::shown;
-pub(super) use told::{frames, whole};
+pub use model_info::OLLAMA_CONTEXT;
+pub(super) use model_info::show_model;
+pub(super) use request::read;
+pub(super) use response::{frames, whole};

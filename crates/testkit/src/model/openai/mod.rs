@@ -1,7 +1,7 @@
-//! OpenAI's chat completions, from the side of the server.
+//! The server side of OpenAI's chat completions.
 
-mod asked;
-mod told;
+mod request;
+mod response;
 
-pub(super) use asked::read;
-pub(super) use told::{frames, whole};
+pub(super) use request::read;
+pub(super) use response::{frames, whole};

@@ -1,8 +1,8 @@
-// How the console looks, who one is, one's password, and the way out.
+// The user's account: appearance, identity, password, sign out.
 import { useMutation } from '@tanstack/react-query';
 import { LogOut } from 'lucide-react';
 
-import { wordsOf } from '@/api/client';
+import { errorText } from '@/api/client';
 import { useMe } from '@/api/me';
 import { signOut } from '@/app/signOut';
 import { chooseTheme, useTheme } from '@/app/theme';
@@ -10,19 +10,19 @@ import { Button } from '@/components/Button';
 import { CopyButton } from '@/components/CopyButton';
 import { Badge, ErrorNote } from '@/components/Note';
 import { Card } from '@/components/Page';
-import { useLanguage, useWords, words } from '@/i18n/language';
+import { texts, useLanguage, useTexts } from '@/i18n/language';
 
 import { Choice } from '../parts/Choice';
 import { Section } from '../parts/Section';
-import { COMMON, ROLES } from '../words';
+import { COMMON, ROLES } from '../texts';
 import css from './AccountSection.module.css';
 import { OwnPassword } from './OwnPassword';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'Appearance & account', about: 'How the console looks to you, and how you come in.', appearance: 'Appearance', language: 'Language', theme: 'Theme',
+    title: 'Appearance & account', about: 'The appearance of the console, and how you sign in.', appearance: 'Appearance', language: 'Language', theme: 'Theme',
     system: 'System', light: 'Light', dark: 'Dark', account: 'Account', user: 'Name', id: 'ID', space: 'Space', role: 'Role',
-    operator: 'Runs the server', signOut: 'Sign out', password: 'Password',
+    operator: 'Server admin', signOut: 'Sign out', password: 'Password',
   },
   {
     title: '外观与账户', about: '控制台的外观与你的登录方式。', appearance: '外观', language: '语言', theme: '主题',
@@ -32,7 +32,7 @@ const WORDS = words(
 );
 
 export default function AccountSection() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { language, choose } = useLanguage();
   const theme = useTheme();
   return (
@@ -53,9 +53,9 @@ export default function AccountSection() {
 }
 
 function Self() {
-  const t = useWords(WORDS);
-  const common = useWords(COMMON);
-  const roles = useWords(ROLES);
+  const t = useTexts(TEXTS);
+  const common = useTexts(COMMON);
+  const roles = useTexts(ROLES);
   const me = useMe();
   const leaving = useMutation({ mutationFn: signOut });
   return (
@@ -63,7 +63,7 @@ function Self() {
       title={t.account}
       actions={<Button small icon={<LogOut aria-hidden />} isPending={leaving.isPending} onPress={() => leaving.mutate()}>{t.signOut}</Button>}
     >
-      {leaving.error !== null && <ErrorNote>{wordsOf(leaving.error)}</ErrorNote>}
+      {leaving.error !== null && <ErrorNote>{errorText(leaving.error)}</ErrorNote>}
       <dl className={css.facts}>
         <dt>{t.user}</dt>
         <dd>{me.user.name} {me.user.isAdmin && <Badge>{t.operator}</Badge>}</dd>

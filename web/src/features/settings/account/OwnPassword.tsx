@@ -1,16 +1,16 @@
-// Another password for oneself, or the first one.
+// Sets or changes the user's password.
 import { useState } from 'react';
 
 import { PasswordForm } from '@/components/password/PasswordForm';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { GoodNote } from '../parts/GoodNote';
 import css from './AccountSection.module.css';
 
-const WORDS = words({ changed: 'Your password was changed.' }, { changed: '密码已修改。' });
+const TEXTS = texts({ changed: 'Your password was changed.' }, { changed: '密码已修改。' });
 
 export function OwnPassword() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [isDone, setIsDone] = useState(false);
   return (
     <div className={css.password}>

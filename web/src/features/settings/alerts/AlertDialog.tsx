@@ -1,4 +1,4 @@
-// Makes an alert, or changes one.
+// Creates or edits an alert.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 
@@ -6,23 +6,23 @@ import { api, ask, type Schemas } from '@/api/client';
 import { Dialog } from '@/components/Dialog';
 import { NumberField, Select, TextField } from '@/components/Field';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { failures } from '../parts/failures';
 import { Form } from '../parts/Form';
 import { Pair } from '../parts/Stack';
-import { COMMON } from '../words';
-import { type Metric, METRIC_WORDS, shownLimit, storedLimit, WATCHED } from './metrics';
+import { COMMON } from '../texts';
+import { displayLimit, type Metric, METRIC_TEXTS, storedLimit, WATCHED } from './metrics';
 import { ToolPicker } from './ToolPicker';
 
 type Alert = Schemas['Alert'];
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    add: 'New alert', edit: 'Edit alert', nameAbout: 'For people. May be left out.', metric: 'Watch', tool: 'Of the tool', whole: 'The whole space',
-    toolAbout: 'Empty: all calls of the space.', time: 'For how long', atOnce: 'At once', custom: 'Another time', seconds: 'Seconds',
-    timeAbout: 'Above at every check for so long.', webhook: 'Webhook',
-    webhookAbout: 'An address that is told by POST when it fires and when it resolves. May be left out.',
+    add: 'New alert', edit: 'Edit alert', nameAbout: 'Optional.', metric: 'Metric', tool: 'Tool', whole: 'The whole space',
+    toolAbout: 'Leave empty for all calls of the space.', time: 'Duration', atOnce: 'Immediately', custom: 'Custom', seconds: 'Seconds',
+    timeAbout: 'Fires if the value stays above the limit for this long.', webhook: 'Webhook',
+    webhookAbout: 'Optional. The address receives a POST request when the alert fires and when it resolves.',
   },
   {
     add: '新建告警', edit: '编辑告警', nameAbout: '便于辨认，可不填。', metric: '监视指标', tool: '工具', whole: '整个空间',
@@ -37,31 +37,31 @@ const FIRST_LIMIT: Record<Metric, number> = { errorRate: 5, p95: 2000, circuitOp
 const LONGEST = 86_400;
 
 export interface AlertDialogProps {
-  /** Which one is changed; a new one without it. */
+  /** The edited alert; `undefined` for a new one. */
   alert: Alert | undefined;
   onClose: () => void;
 }
 
 export function AlertDialog(props: AlertDialogProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return <Dialog title={props.alert === undefined ? t.add : t.edit} isOpen onClose={props.onClose}><AlertForm {...props} /></Dialog>;
 }
 
 function AlertForm({ alert, onClose }: AlertDialogProps) {
-  const t = useWords(WORDS);
-  const common = useWords(COMMON);
-  const metrics = useWords(METRIC_WORDS);
+  const t = useTexts(TEXTS);
+  const common = useTexts(COMMON);
+  const metrics = useTexts(METRIC_TEXTS);
   const format = useFormat();
   const queries = useQueryClient();
   const [name, setName] = useState(alert?.name ?? '');
   const [metric, setMetric] = useState<Metric>(alert?.metric ?? 'errorRate');
   const [tool, setTool] = useState(alert?.toolName ?? alert?.tool ?? '');
-  const [above, setAbove] = useState<number | undefined>(alert === undefined ? FIRST_LIMIT.errorRate : shownLimit(alert.metric, alert.above));
+  const [above, setAbove] = useState<number | undefined>(alert === undefined ? FIRST_LIMIT.errorRate : displayLimit(alert.metric, alert.above));
   const [seconds, setSeconds] = useState<number | undefined>(alert?.forSeconds ?? 60);
   const [isCustom, setIsCustom] = useState(alert !== undefined && !TIMES.includes(alert.forSeconds));
   const [webhook, setWebhook] = useState(alert?.webhook ?? '');
   const save = useMutation({
-    mutationFn: () => keep(alert, {
+    mutationFn: () => saveAlert(alert, {
       name: name.trim() === '' ? null : name.trim(),
       metric,
       tool: tool.trim() === '' ? null : tool.trim(),
@@ -121,7 +121,7 @@ function AlertForm({ alert, onClose }: AlertDialogProps) {
   );
 }
 
-function keep(alert: Alert | undefined, body: Schemas['AlertInput']): Promise<Alert> {
+function saveAlert(alert: Alert | undefined, body: Schemas['AlertInput']): Promise<Alert> {
   if (alert === undefined) return ask(api.POST('/api/alerts', { body }));
   const params = { path: { id: alert.id }, header: { 'If-Match': `"${alert.version}"` } };
   return ask(api.PUT('/api/alerts/{id}', { params, body }));

@@ -1,25 +1,25 @@
-// One alert: what it watches, in a sentence, and how it stands.
+// One alert: a sentence with its metric and threshold, and its state.
 import { Bell, BellRing, Pencil, Trash2 } from 'lucide-react';
 
 import type { Schemas } from '@/api/client';
 import { IconButton } from '@/components/Button';
 import { Badge, type Tone, WarningNote } from '@/components/Note';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { Facts, Row, When } from '../parts/List';
-import { COMMON } from '../words';
-import { limitInWords, METRIC_WORDS } from './metrics';
+import { COMMON } from '../texts';
+import { limitText, METRIC_TEXTS } from './metrics';
 
 type Alert = Schemas['Alert'];
 
-const WORDS = words(
+const TEXTS = texts(
   {
     ok: 'OK', pending: 'Above, waiting', firing: 'Firing', since: (ago: string) => `since ${ago}`, never: 'never fired',
-    whole: 'the whole space', gone: 'a tool that is gone', watches: (metric: string, of: string, limit: string) => `${metric} of ${of} above ${limit}`,
+    whole: 'the whole space', gone: 'a deleted tool', watches: (metric: string, of: string, limit: string) => `${metric} of ${of} above ${limit}`,
     watchesFor: (metric: string, of: string, limit: string, time: string) => `${metric} of ${of} above ${limit} for ${time}`,
-    was: (value: string) => `it was ${value}`, tells: (host: string) => `tells ${host}`, tellsNobody: 'shown here only',
-    notTold: (why: string) => `The webhook was not told the last time: ${why}`,
+    was: (value: string) => `last value ${value}`, tells: (host: string) => `notifies ${host}`, tellsNobody: 'shown here only',
+    notTold: (why: string) => `The last webhook delivery failed: ${why}`,
   },
   {
     ok: '正常', pending: '已超限，观察中', firing: '告警中', since: (ago: string) => `${ago}开始`, never: '从未触发',
@@ -40,8 +40,8 @@ export interface AlertRowProps {
 }
 
 export function AlertRow({ alert, may, edit, remove }: AlertRowProps) {
-  const t = useWords(WORDS);
-  const common = useWords(COMMON);
+  const t = useTexts(TEXTS);
+  const common = useTexts(COMMON);
   const format = useFormat();
   const sentence = useSentence(alert);
   const title = alert.name ?? sentence;
@@ -53,7 +53,7 @@ export function AlertRow({ alert, may, edit, remove }: AlertRowProps) {
         <Facts>
           {alert.name !== null && <span>{sentence}</span>}
           <span>{alert.since === null ? t.never : <When at={alert.since} say={t.since} />}</span>
-          {alert.state !== 'ok' && alert.value !== null && <span>{t.was(limitInWords(alert.metric, alert.value, format))}</span>}
+          {alert.state !== 'ok' && alert.value !== null && <span>{t.was(limitText(alert.metric, alert.value, format))}</span>}
           <span>{alert.webhook === null ? t.tellsNobody : t.tells(hostOf(alert.webhook))}</span>
         </Facts>
       )}
@@ -69,16 +69,16 @@ export function AlertRow({ alert, may, edit, remove }: AlertRowProps) {
 }
 
 function useSentence({ metric, tool, toolName, above, forSeconds }: Alert): string {
-  const t = useWords(WORDS);
-  const metrics = useWords(METRIC_WORDS);
+  const t = useTexts(TEXTS);
+  const metrics = useTexts(METRIC_TEXTS);
   const format = useFormat();
   const of = tool === null ? t.whole : (toolName ?? t.gone);
-  const limit = limitInWords(metric, above, format);
+  const limit = limitText(metric, above, format);
   if (forSeconds === 0) return t.watches(metrics[metric], of, limit);
   return t.watchesFor(metrics[metric], of, limit, format.duration(forSeconds * 1000));
 }
 
-/** Where a webhook leads; the rest of its address may be a key. */
+/** The host of a webhook; the rest of the address may contain a key. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : url;
 }

@@ -1,4 +1,4 @@
-// What is watched over, and how it stands.
+// The alerts of the space and their states.
 import { useQueryClient } from '@tanstack/react-query';
 import { Bell, Plus } from 'lucide-react';
 import { useState } from 'react';
@@ -8,24 +8,24 @@ import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
 import { Confirm } from '@/components/Dialog';
 import { Empty, Hint } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { List } from '../parts/List';
 import { usePages } from '../parts/pages';
 import { Section } from '../parts/Section';
-import { SECTION_WORDS } from '../sections';
-import { COMMON } from '../words';
+import { SECTION_TEXTS } from '../sections';
+import { COMMON } from '../texts';
 import { AlertDialog } from './AlertDialog';
 import { AlertRow } from './AlertRow';
 
 type Alert = Schemas['Alert'];
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    about: 'An alert watches one number of this space, or of one tool, and tells when it is too high.', add: 'New alert',
-    mayNot: 'Editors of the space make and change alerts.', emptyTitle: 'Nothing is watched yet',
+    about: 'An alert fires when a metric of this space, or of one tool, is too high.', add: 'New alert',
+    mayNot: 'Editors of the space create and change alerts.', emptyTitle: 'No alerts yet',
     empty: 'Start with the error rate of the whole space above 5% for a minute.',
-    deleteTitle: 'Delete this alert?', deleteText: 'Nobody is told of it any more, even if it fires right now.',
+    deleteTitle: 'Delete this alert?', deleteText: 'It sends no more notifications, even if it is firing now.',
   },
   {
     about: '告警监视此空间或某个工具的一项指标，过高时发出通知。', add: '新建告警',
@@ -36,9 +36,9 @@ const WORDS = words(
 );
 
 export default function AlertsSection() {
-  const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
-  const common = useWords(COMMON);
+  const t = useTexts(TEXTS);
+  const names = useTexts(SECTION_TEXTS);
+  const common = useTexts(COMMON);
   const queries = useQueryClient();
   const may = useMay('editor');
   const [edited, setEdited] = useState<Alert | 'new' | null>(null);

@@ -1,4 +1,4 @@
-// One tool among many, found by a part of its name; none means the whole space.
+// A combo box for one tool, searched by name; empty means all tools of the space.
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ChevronDown } from 'lucide-react';
 import { useDeferredValue, useState } from 'react';
@@ -8,13 +8,13 @@ import { api, ask } from '@/api/client';
 
 import css from './ToolPicker.module.css';
 
-const MOST = 50;
+const MAX_ITEMS = 50;
 
 export interface ToolPickerProps {
   label: string;
   description: string;
   placeholder: string;
-  /** The tool's name as it stands in the field; empty for none. */
+  /** The tool's name in the field; empty for none. */
   value: string;
   onChange: (name: string) => void;
   error?: string | undefined;
@@ -22,11 +22,11 @@ export interface ToolPickerProps {
 
 export function ToolPicker({ label, description, placeholder, value, onChange, error }: ToolPickerProps) {
   const [isTyped, setIsTyped] = useState(false);
-  // What was there from the start is no search.
+  // The initial value is not a search text.
   const q = useDeferredValue(isTyped ? value : '');
   const found = useQuery({
     queryKey: ['tools', 'watched', q],
-    queryFn: () => ask(api.GET('/api/tools', { params: { query: { limit: MOST, ...(q === '' ? {} : { q }) } } })),
+    queryFn: () => ask(api.GET('/api/tools', { params: { query: { limit: MAX_ITEMS, ...(q === '' ? {} : { q }) } } })),
     placeholderData: keepPreviousData,
   });
   const items = found.data?.items.map(({ id, name }) => ({ id, name })) ?? [];

@@ -1,23 +1,23 @@
-// One change: a sentence, and what else is known of it when it is opened.
+// One change of the audit log: a sentence, and details when expanded.
 import { Link } from '@tanstack/react-router';
 import { ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
 
 import type { Schemas } from '@/api/client';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { When } from '../parts/List';
-import { ROLES } from '../words';
+import { ROLES } from '../texts';
 import css from './ChangesSection.module.css';
 import { piecesOf, SENTENCES } from './sentences';
 
 type Change = Schemas['Change'];
 
-const WORDS = words(
+const TEXTS = texts(
   {
     server: 'The server', changed: 'Fields', role: 'Role', before: 'Role before', scope: 'Scope', expiresAt: 'Expires', backTo: 'Back to version',
-    version: 'Version', value: 'Value', above: 'Limit', isAdmin: 'Runs the server', isActive: 'Switched on', note: 'Note', edited: 'With other arguments', byLink: 'By link', yes: 'yes', no: 'no',
+    version: 'Version', value: 'Value', above: 'Limit', isAdmin: 'Server admin', isActive: 'Switched on', note: 'Note', edited: 'Edited arguments', byLink: 'By link', yes: 'yes', no: 'no',
     at: 'When', id: 'Id', open: 'Open', place: 'Entry',
   },
   {
@@ -27,12 +27,12 @@ const WORDS = words(
   },
 );
 
-/** Those that have words; ids of other things say nothing to a reader. */
-const TOLD = ['changed', 'role', 'before', 'scope', 'expiresAt', 'backTo', 'value', 'above', 'isAdmin', 'isActive', 'note', 'edited', 'byLink'] as const;
+/** The details that have labels; ids of other objects mean nothing to a reader. */
+const LABELED_DETAILS = ['changed', 'role', 'before', 'scope', 'expiresAt', 'backTo', 'value', 'above', 'isAdmin', 'isActive', 'note', 'edited', 'byLink'] as const;
 
 export function ChangeRow({ change }: { change: Change }) {
-  const t = useWords(WORDS);
-  const sentences = useWords(SENTENCES);
+  const t = useTexts(TEXTS);
+  const sentences = useTexts(SENTENCES);
   const name = (piece: string): ReactNode => {
     if (piece === '{who}') return change.userName ?? t.server;
     return change.thingName;
@@ -56,16 +56,16 @@ export function ChangeRow({ change }: { change: Change }) {
 }
 
 function Details({ change }: { change: Change }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
-  const known: Record<string, unknown> = change.details;
-  const inWords = useDetailWords();
+  const details: Record<string, unknown> = change.details;
+  const asText = useDetailTexts();
   return (
     <dl className={css.details}>
       <dt>{t.at}</dt><dd>{format.time(change.at)}</dd>
       {change.version !== null && <><dt>{t.version}</dt><dd>{change.version}</dd></>}
-      {TOLD.filter((key) => known[key] !== undefined && known[key] !== null).map((key) => (
-        <Pair key={key} label={t[key]}>{inWords(known[key])}</Pair>
+      {LABELED_DETAILS.filter((key) => details[key] !== undefined && details[key] !== null).map((key) => (
+        <Pair key={key} label={t[key]}>{asText(details[key])}</Pair>
       ))}
       <dt>{t.id}</dt><dd><code>{change.thingId}</code></dd>
       <dt>{t.place}</dt><dd>{change.id}</dd>
@@ -78,9 +78,9 @@ function Pair({ label, children }: { label: string; children: ReactNode }) {
   return <><dt>{label}</dt><dd>{children}</dd></>;
 }
 
-function useDetailWords(): (value: unknown) => string {
-  const t = useWords(WORDS);
-  const roles: Record<string, string> = useWords(ROLES);
+function useDetailTexts(): (value: unknown) => string {
+  const t = useTexts(TEXTS);
+  const roles: Record<string, string> = useTexts(ROLES);
   return (value) => {
     if (typeof value === 'boolean') return value ? t.yes : t.no;
     if (Array.isArray(value)) return value.map(String).join(', ');
@@ -90,7 +90,7 @@ function useDetailWords(): (value: unknown) => string {
 }
 
 function ThingLink({ change }: { change: Change }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   if (change.action === 'deleted' || (change.what !== 'tool' && change.what !== 'agent')) return null;
   const params = { id: change.thingId };
   return (

@@ -1,19 +1,19 @@
-// Who changed what, the newest first.
+// The audit log, the newest change first.
 import { useQueryClient } from '@tanstack/react-query';
 import { FileClock } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 
 import { api, ask, type Schemas } from '@/api/client';
-import { useEvents } from '@/api/live';
+import { useEvents } from '@/api/liveEvents';
 import { useMe } from '@/api/me';
 import { Select } from '@/components/Field';
 import { Empty } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { List } from '../parts/List';
 import { usePages } from '../parts/pages';
 import { Section } from '../parts/Section';
-import { SECTION_WORDS } from '../sections';
+import { SECTION_TEXTS } from '../sections';
 import { ChangeRow } from './ChangeRow';
 import css from './ChangesSection.module.css';
 import { Verify } from './Verify';
@@ -21,12 +21,12 @@ import { Verify } from './Verify';
 type What = Schemas['Change']['what'];
 type Period = 'any' | 'day' | 'week' | 'month';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    about: 'Every change of configuration, with who made it and when. Values of secrets are never in it.',
-    what: 'What', everything: 'Everything', who: 'By', anyone: 'Anyone', me: 'Me', when: 'When', any: 'Any time', day: 'Last 24 hours', week: 'Last 7 days',
-    month: 'Last 30 days', where: 'Where', here: 'This space', server: 'The server', emptyTitle: 'Nothing was changed',
-    empty: 'No change fits what you chose.', tool: 'Tools', agent: 'Agents', provider: 'Providers', secret: 'Secrets', ownSecret: 'Your own secrets',
+    about: 'Every change of configuration, with its author and time. Secret values are never included.',
+    what: 'What', everything: 'Everything', who: 'By', anyone: 'Any user', me: 'Me', when: 'When', any: 'Any time', day: 'Last 24 hours', week: 'Last 7 days',
+    month: 'Last 30 days', where: 'Where', here: 'This space', server: 'The server', emptyTitle: 'No changes',
+    empty: 'No change matches the filters.', tool: 'Tools', agent: 'Agents', provider: 'Providers', secret: 'Secrets', ownSecret: 'Your own secrets',
     space: 'Spaces', member: 'Members', user: 'Users', token: 'Tokens', alert: 'Alerts', task: 'Tasks', approval: 'Approvals',
   },
   {
@@ -44,8 +44,8 @@ const DAY = 24 * 60 * 60 * 1000;
 const LENGTH: Record<Period, number | undefined> = { any: undefined, day: DAY, week: 7 * DAY, month: 30 * DAY };
 
 export default function ChangesSection() {
-  const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
+  const t = useTexts(TEXTS);
+  const names = useTexts(SECTION_TEXTS);
   const me = useMe();
   const [of, setOf] = useState<'space' | 'server'>('space');
   const [what, setWhat] = useState<What | 'everything'>('everything');
@@ -94,7 +94,7 @@ export default function ChangesSection() {
 
 const PAUSE = 500;
 
-/** Asks again soon after something changed, once for many changes at a time. */
+/** Refetches shortly after changes, once for many of them. */
 function useFreshChanges(): void {
   const queries = useQueryClient();
   const timer = useRef<number>(undefined);

@@ -1,43 +1,43 @@
-// Whether the record is as it was written, for those who run the server.
+// Verifies the hash chains of the audit log and the call log. For server admins.
 import { useMutation } from '@tanstack/react-query';
 import { ShieldCheck } from 'lucide-react';
 import { useState } from 'react';
 
-import { api, ask, type Schemas, wordsOf } from '@/api/client';
+import { api, ask, errorText, type Schemas } from '@/api/client';
 import { Button } from '@/components/Button';
 import { CodeBlock } from '@/components/Code';
 import { Dialog } from '@/components/Dialog';
 import { ErrorNote } from '@/components/Note';
 import { Loading } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { GoodNote } from '../parts/GoodNote';
 import css from './ChangesSection.module.css';
 
 type Verification = Schemas['Verification'];
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    verify: 'Verify the record', title: 'Is the record as it was written?', changes: 'Changes', calls: 'Calls',
-    about: 'Each entry holds a hash of itself and of the one before. An entry that was changed, taken out or put in by hand breaks the chain.',
-    holds: (count: string) => `All ${count} entries are as they were written.`, unchecked: (count: string) => `${count} older ones can no longer be checked.`,
-    changed: (place: number) => `Entry ${place} was changed after it was written.`, missing: (place: number) => `Entry ${place} is missing.`,
-    added: (place: number) => `Entry ${place} was put in by hand.`, until: (count: string) => `${count} entries before it are as they were written.`,
-    head: (name: string) => `The last link: ${name}`, headAbout: 'Note the last links somewhere else from time to time: they show if a whole chain was ever written anew.',
+    verify: 'Verify the logs', title: 'Verify the logs', changes: 'Changes', calls: 'Calls',
+    about: 'Each entry contains a hash of itself and of the previous one. Changing, removing or inserting an entry breaks the chain.',
+    holds: (count: string) => `All ${count} entries are unchanged.`, unchecked: (count: string) => `${count} older entries can no longer be verified.`,
+    changed: (position: number) => `Entry ${position} was changed after it was written.`, missing: (position: number) => `Entry ${position} is missing.`,
+    added: (position: number) => `Entry ${position} was inserted.`, until: (count: string) => `${count} entries before it are unchanged.`,
+    head: (name: string) => `Last hash: ${name}`, headAbout: 'Save these hashes elsewhere from time to time. They show whether a whole log was rewritten.',
   },
   {
     verify: '校验记录', title: '记录是否与写入时一致？', changes: '变更', calls: '调用',
     about: '每条记录都包含自身及前一条的哈希。人为修改、删除或插入的记录会使链条断裂。',
     holds: (count: string) => `全部 ${count} 条记录均与写入时一致。`, unchecked: (count: string) => `另有 ${count} 条更早的记录已无法校验。`,
-    changed: (place: number) => `第 ${place} 条记录在写入后被修改。`, missing: (place: number) => `第 ${place} 条记录缺失。`,
-    added: (place: number) => `第 ${place} 条记录是人为插入的。`, until: (count: string) => `此前的 ${count} 条记录与写入时一致。`,
+    changed: (position: number) => `第 ${position} 条记录在写入后被修改。`, missing: (position: number) => `第 ${position} 条记录缺失。`,
+    added: (position: number) => `第 ${position} 条记录是人为插入的。`, until: (count: string) => `此前的 ${count} 条记录与写入时一致。`,
     head: (name: string) => `最后一环：${name}`, headAbout: '请不时将最后一环记在别处：若整条链被重写，便可由此发现。',
   },
 );
 
 export function Verify() {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [isOpen, setIsOpen] = useState(false);
   const verify = useMutation({ mutationFn: () => ask(api.GET('/api/audit/verify')) });
   const begin = () => {
@@ -50,7 +50,7 @@ export function Verify() {
       <Dialog title={t.title} isOpen={isOpen} onClose={() => setIsOpen(false)}>
         <p className="quiet">{t.about}</p>
         {verify.isPending && <Loading />}
-        {verify.error !== null && <ErrorNote>{wordsOf(verify.error)}</ErrorNote>}
+        {verify.error !== null && <ErrorNote>{errorText(verify.error)}</ErrorNote>}
         {verify.data !== undefined && (
           <>
             <Chain name={t.changes} found={verify.data.changes} />
@@ -64,7 +64,7 @@ export function Verify() {
 }
 
 function Chain({ name, found }: { name: string; found: Verification }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const { checked, unchecked, head, fault } = found;
   return (

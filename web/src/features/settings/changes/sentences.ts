@@ -1,22 +1,22 @@
-// What was done, in one sentence; `{who}` and `{thing}` stand for who did it and what it was done to.
-import { words } from '@/i18n/language';
+// One sentence per kind of change; `{who}` stands for the user, `{thing}` for the changed object.
+import { texts } from '@/i18n/language';
 
-export const SENTENCES = words(
+export const SENTENCES = texts(
   {
-    'tool.created': '{who} made the tool {thing}', 'tool.updated': '{who} changed the tool {thing}',
-    'tool.rolledBack': '{who} brought an older version of the tool {thing} back', 'tool.approved': '{who} approved the tool {thing}',
+    'tool.created': '{who} created the tool {thing}', 'tool.updated': '{who} changed the tool {thing}',
+    'tool.rolledBack': '{who} restored an older version of the tool {thing}', 'tool.approved': '{who} approved the tool {thing}',
     'tool.deleted': '{who} deleted the tool {thing}',
-    'agent.created': '{who} made the agent {thing}', 'agent.updated': '{who} changed the agent {thing}', 'agent.deleted': '{who} deleted the agent {thing}',
+    'agent.created': '{who} created the agent {thing}', 'agent.updated': '{who} changed the agent {thing}', 'agent.deleted': '{who} deleted the agent {thing}',
     'provider.created': '{who} added the provider {thing}', 'provider.updated': '{who} changed the provider {thing}',
     'provider.deleted': '{who} deleted the provider {thing}',
     'secret.set': '{who} set the secret {thing}', 'secret.deleted': '{who} deleted the secret {thing}',
     'ownSecret.set': '{who} set their own secret {thing}', 'ownSecret.deleted': '{who} deleted their own secret {thing}',
-    'space.created': '{who} made the space {thing}', 'space.updated': '{who} renamed the space to {thing}', 'space.deleted': '{who} deleted the space {thing}',
-    'member.invited': '{who} invited {thing} into the space', 'member.added': '{who} let {thing} into the space', 'member.updated': '{who} gave {thing} another role', 'member.removed': '{who} took {thing} out of the space',
-    'token.created': '{who} made the token {thing}', 'token.revoked': '{who} revoked the token {thing}',
-    'user.created': '{who} made the user {thing}', 'user.updated': '{who} changed the rights of {thing}', 'user.passwordSet': '{who} set the password of {thing}',
-    'alert.created': '{who} made the alert {thing}', 'alert.updated': '{who} changed the alert {thing}', 'alert.deleted': '{who} deleted the alert {thing}',
-    'task.cancelled': '{who} cancelled a task of {thing}', 'task.retried': '{who} tried a task of {thing} once more', 'task.resolved': '{who} said what became of a task of {thing}',
+    'space.created': '{who} created the space {thing}', 'space.updated': '{who} renamed the space to {thing}', 'space.deleted': '{who} deleted the space {thing}',
+    'member.invited': '{who} invited {thing} to the space', 'member.added': '{who} added {thing} to the space', 'member.updated': '{who} changed the role of {thing}', 'member.removed': '{who} removed {thing} from the space',
+    'token.created': '{who} created the token {thing}', 'token.revoked': '{who} revoked the token {thing}',
+    'user.created': '{who} created the user {thing}', 'user.updated': '{who} changed the rights of {thing}', 'user.passwordSet': '{who} set the password of {thing}',
+    'alert.created': '{who} created the alert {thing}', 'alert.updated': '{who} changed the alert {thing}', 'alert.deleted': '{who} deleted the alert {thing}',
+    'task.cancelled': '{who} cancelled a task of {thing}', 'task.retried': '{who} retried a task of {thing}', 'task.resolved': '{who} recorded the outcome of a task of {thing}',
     'approval.approved': '{who} approved a call of {thing}', 'approval.denied': '{who} denied a call of {thing}',
     'alert.fired': 'The alert {thing} fired', 'alert.resolved': 'The alert {thing} resolved',
     other: '{who} changed {thing}',
@@ -44,7 +44,7 @@ export const SENTENCES = words(
 
 type Sentences = Record<string, string>;
 
-/** The sentence in pieces, so that names can be shown as names. */
+/** The sentence split at its placeholders, so that names can be rendered as names. */
 export function piecesOf(sentences: Sentences, type: string): string[] {
   const sentence = sentences[type] ?? sentences['other'] ?? '{thing}';
   return sentence.split(/(\{who\}|\{thing\})/).filter((piece) => piece !== '');

@@ -1,4 +1,4 @@
-// How to use this server from elsewhere, ready to be copied.
+// How to use this server from other programs, with snippets to copy.
 import { useNavigate } from '@tanstack/react-router';
 import { Ticket } from 'lucide-react';
 
@@ -7,22 +7,22 @@ import { Button } from '@/components/Button';
 import { CopyButton } from '@/components/CopyButton';
 import { Hint } from '@/components/Note';
 import { Tabs } from '@/components/Tabs';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { Section } from '../parts/Section';
-import { SECTION_WORDS } from '../sections';
+import { SECTION_TEXTS } from '../sections';
 import css from './ConnectSection.module.css';
 import { OpenAiClients } from './OpenAiClients';
 import { type Client, snippets } from './snippets';
 import { Step, Steps } from './Steps';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    about: 'Call the tools of this space, and talk to its agents, from your own programs and scripts.', client: 'Client', tools: 'Tools',
-    cli: 'Command line', address: 'Address of this server', makeToken: 'Make a token for this',
-    token: 'Put the token into the environment; the examples read it from there.',
-    setToken: 'Set the token', document: 'All routes, with what they take and answer:',
-    mayNot: 'Your role here is viewer: programs of yours may read this space, but not call its tools.',
+    about: 'Call the tools of this space, and chat with its agents, from your own programs and scripts.', client: 'Client', tools: 'Tools',
+    cli: 'Command line', address: 'Address of this server', makeToken: 'Create a token',
+    token: 'Set the token as an environment variable; the examples read it from there.',
+    setToken: 'Set the token', document: 'Reference of all routes:',
+    mayNot: 'Your role here is viewer: your programs may read this space, but not call its tools.',
   },
   {
     about: '在你自己的程序和脚本中调用此空间的工具，并与其智能体对话。', client: '客户端', tools: '工具',
@@ -35,12 +35,12 @@ const WORDS = words(
 
 const CLIENTS: readonly Client[] = ['curl', 'javascript', 'python', 'cli'];
 
-/** Where who may not call is shown how to read. */
+/** Clients shown to users who may not call tools. */
 const READERS: readonly Client[] = ['curl', 'cli'];
 
 export default function ConnectSection() {
-  const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
+  const t = useTexts(TEXTS);
+  const names = useTexts(SECTION_TEXTS);
   const navigate = useNavigate();
   const mayCall = useMay('caller');
   const { origin } = location;

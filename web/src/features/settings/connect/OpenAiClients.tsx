@@ -1,4 +1,4 @@
-// How programs that speak to OpenAI talk to an agent of this space: its name is the model.
+// How OpenAI clients use an agent of this space: its name is the model.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -8,17 +8,17 @@ import { useMay } from '@/api/me';
 import { Select } from '@/components/Field';
 import { Hint } from '@/components/Note';
 import { Tabs } from '@/components/Tabs';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './ConnectSection.module.css';
 import { type OpenAiClient, openAiSnippets } from './snippets';
 import { Steps } from './Steps';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'Agents, through OpenAI’s libraries', about: 'Whatever speaks to OpenAI speaks to this server: give it the address, a token, and the name of an agent as the model. The agent’s tools run here.',
-    client: 'Client of OpenAI', agent: 'Agent', question: 'How much is 12.7 cm in inches?', example: 'assistant',
-    none: 'There is no active agent in this space yet.', make: 'Make one',
+    title: 'Agents, through OpenAI’s libraries', about: 'Point any OpenAI client at this server: set its address, a token, and the name of an agent as the model. The agent’s tools run here.',
+    client: 'OpenAI client', agent: 'Agent', question: 'How much is 12.7 cm in inches?', example: 'assistant',
+    none: 'There is no active agent in this space yet.', make: 'Create one',
   },
   {
     title: '智能体（通过 OpenAI 的库）', about: '凡是能连接 OpenAI 的程序都能连接本服务器：填写地址和令牌，并以智能体的名称作为模型。智能体的工具在这里运行。',
@@ -29,15 +29,15 @@ const WORDS = words(
 
 const CLIENTS: readonly [OpenAiClient, string][] = [['openaiPython', 'OpenAI Python'], ['openaiJavascript', 'OpenAI JavaScript'], ['openaiCurl', 'curl']];
 
-const MOST = 200;
+const MAX_ITEMS = 200;
 
 const agentsQuery = {
   queryKey: ['agents', 'connect'],
-  queryFn: async () => (await ask(api.GET('/api/agents', { params: { query: { limit: MOST } } }))).items.filter(({ isActive }) => isActive),
+  queryFn: async () => (await ask(api.GET('/api/agents', { params: { query: { limit: MAX_ITEMS } } }))).items.filter(({ isActive }) => isActive),
 };
 
 export function OpenAiClients({ origin }: { origin: string }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const mayEdit = useMay('editor');
   const { data } = useQuery(agentsQuery);
   const [chosen, setChosen] = useState<string>();

@@ -1,13 +1,13 @@
-// Steps to be copied one after the other, each with what it is for.
+// Snippets to copy one after the other, each with a description.
 import { CodeBlock } from '@/components/Code';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './ConnectSection.module.css';
 import type { Snippet } from './snippets';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    list: 'See which tools there are', call: 'Call one', login: 'Log in once', loginAbout: 'The login is kept on your machine. While the variable is set it wins over the login, so it is taken away again.',
+    list: 'List the tools', call: 'Call a tool', login: 'Log in once', loginAbout: 'The login is stored on your machine. The variable takes precedence over the login, so unset it afterwards.',
     install: 'Install the library', ask: 'Ask the agent',
   },
   {
@@ -17,7 +17,7 @@ const WORDS = words(
 );
 
 export function Steps({ of }: { of: readonly Snippet[] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return (
     <div className={css.steps}>
       {of.map(({ step, text }) => <Step key={step} title={t[step]} about={step === 'login' ? t.loginAbout : undefined} text={text} />)}
@@ -29,7 +29,7 @@ interface StepProps {
   title: string;
   about?: string | undefined;
   text: string;
-  /** It stands by itself, and not under another heading. */
+  /** True if the steps are a separate section, not part of another one. */
   isPart?: boolean;
 }
 

@@ -1,12 +1,12 @@
-// How other programs use Haft, as it works today; the token stands in the environment and never in the text.
+// Snippets for other programs. The token is read from the environment and never part of the text.
 
 export type Client = 'curl' | 'javascript' | 'python' | 'cli';
 
-/** Those that speak to OpenAI, and so to Haft. */
+/** OpenAI clients, which work with Haft. */
 export type OpenAiClient = 'openaiPython' | 'openaiJavascript' | 'openaiCurl';
 
 export interface Snippet {
-  /** Which of the steps it is. */
+  /** The step that the snippet is for. */
   step: 'list' | 'call' | 'login' | 'install' | 'ask';
   text: string;
 }
@@ -75,15 +75,15 @@ const MAKERS: Record<Client, (origin: string) => Snippet[]> = {
   ],
 };
 
-/** How an agent is asked through OpenAI's libraries: its name is the model. */
+/** Calls an agent with OpenAI's libraries: the agent's name is the model. */
 export function openAiSnippets(client: OpenAiClient, origin: string, agent: string, question: string): Snippet[] {
   return OPENAI_MAKERS[client](`${origin}/v1`, agent, question);
 }
 
-/** A text in double quotes, as Python, JavaScript and JSON read it alike. */
+/** A double-quoted string literal, valid in Python, JavaScript and JSON. */
 const quoted = (text: string): string => JSON.stringify(text);
 
-/** Within single quotes of a shell, where nothing means anything but the quote itself. */
+/** A single-quoted string of a POSIX shell, where only the quote has a special meaning. */
 const inShell = (text: string): string => text.replaceAll("'", "'\\''");
 
 const OPENAI_MAKERS: Record<OpenAiClient, (base: string, agent: string, question: string) => Snippet[]> = {

@@ -1,22 +1,22 @@
-// One file, and what can be done with it.
+// One artifact and its actions.
 import { useMutation } from '@tanstack/react-query';
 import { Download, FileText, Link2, Trash2 } from 'lucide-react';
 
-import { type Schemas, wordsOf } from '@/api/client';
+import { errorText, type Schemas } from '@/api/client';
 import { IconButton } from '@/components/Button';
 import { CopyButton } from '@/components/CopyButton';
 import { ErrorNote } from '@/components/Note';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { Facts, Row, When } from '../parts/List';
-import { COMMON } from '../words';
+import { COMMON } from '../texts';
 import { download } from './download';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     copy: (name: string) => `Copy the artifact:// name of ${name}`, save: (name: string) => `Download ${name}`,
-    link: (name: string) => `Make a link to ${name}`,
+    link: (name: string) => `Create a link to ${name}`,
   },
   { copy: (name: string) => `复制 ${name} 的 artifact:// 引用`, save: (name: string) => `下载 ${name}`, link: (name: string) => `为 ${name} 创建链接` },
 );
@@ -29,8 +29,8 @@ export interface FileRowProps {
 }
 
 export function FileRow({ file, may, link, remove }: FileRowProps) {
-  const t = useWords(WORDS);
-  const common = useWords(COMMON);
+  const t = useTexts(TEXTS);
+  const common = useTexts(COMMON);
   const format = useFormat();
   const save = useMutation({ mutationFn: () => download(file) });
   return (
@@ -45,7 +45,7 @@ export function FileRow({ file, may, link, remove }: FileRowProps) {
           {may && <IconButton label={common.removeOne(file.name)} onPress={remove}><Trash2 aria-hidden /></IconButton>}
         </>
       )}
-      below={save.error !== null && <ErrorNote>{wordsOf(save.error)}</ErrorNote>}
+      below={save.error !== null && <ErrorNote>{errorText(save.error)}</ErrorNote>}
     />
   );
 }

@@ -1,4 +1,4 @@
-// One's own files, which calls read.
+// The user's artifacts, which calls can read.
 import { useQueryClient } from '@tanstack/react-query';
 import { Files, Upload } from 'lucide-react';
 import { useState } from 'react';
@@ -9,14 +9,14 @@ import { useMay } from '@/api/me';
 import { Button } from '@/components/Button';
 import { Confirm } from '@/components/Dialog';
 import { Empty, Hint } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { List } from '../parts/List';
 import { itemsOf, usePages } from '../parts/pages';
 import { Section } from '../parts/Section';
-import { SECTION_WORDS } from '../sections';
-import { COMMON } from '../words';
-import { DropPlace } from './DropPlace';
+import { SECTION_TEXTS } from '../sections';
+import { COMMON } from '../texts';
+import { DropZone } from './DropZone';
 import { FileRow } from './FileRow';
 import { LinkDialog } from './LinkDialog';
 import { UploadRows } from './UploadRows';
@@ -24,12 +24,12 @@ import { useUploads } from './useUploads';
 
 type Artifact = Schemas['Artifact'];
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    about: 'Your files in this space; nobody else sees them. Calls that you make read them as artifact://ID.', upload: 'Upload',
+    about: 'Your files in this space, visible to you only. Your calls read them as artifact://ID.', upload: 'Upload',
     drop: 'Drop files here, or press Upload. Up to 32 MB each.', emptyTitle: 'No files yet',
-    empty: 'Upload a file to hand it to a tool, such as one that sends it on to an API.', mayNot: 'Viewers call no tools, and so they keep no files.',
-    deleteTitle: (name: string) => `Delete ${name}?`, deleteText: 'Links to it end, and calls that name it fail. This cannot be undone.',
+    empty: 'Upload a file to pass it to a tool, for example one that sends it to an API.', mayNot: 'Viewers cannot call tools, so they have no files.',
+    deleteTitle: (name: string) => `Delete ${name}?`, deleteText: 'Links to it stop working, and calls that use it fail. This cannot be undone.',
   },
   {
     about: '你在此空间的文件，其他人不可见。你发起的调用可用 artifact://ID 读取。', upload: '上传',
@@ -40,16 +40,16 @@ const WORDS = words(
 );
 
 export default function FilesSection() {
-  const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
-  const common = useWords(COMMON);
+  const t = useTexts(TEXTS);
+  const names = useTexts(SECTION_TEXTS);
+  const common = useTexts(COMMON);
   const queries = useQueryClient();
   const may = useMay('caller');
   const uploads = useUploads();
   const [deleted, setDeleted] = useState<Artifact | null>(null);
   const [linked, setLinked] = useState<Artifact | null>(null);
   const files = usePages(['artifacts'], (cursor) => ask(api.GET('/api/artifacts', { params: { query: { limit: 50, cursor } } })));
-  // The place to drop the first one is then all there is.
+  // Without files the drop target is the whole section.
   const isEmpty = files.isSuccess && itemsOf(files).length === 0;
   const remove = async (id: string) => {
     await ask(api.DELETE('/api/artifacts/{id}', { params: { path: { id } } }));
@@ -63,7 +63,7 @@ export default function FilesSection() {
   return (
     <Section title={names.files} about={t.about} actions={pick}>
       {!may && <Hint>{t.mayNot}</Hint>}
-      {may && <DropPlace onFiles={uploads.add}>{isEmpty ? <Empty icon={<Files />} title={t.emptyTitle}><p>{t.empty}</p><p>{t.drop}</p></Empty> : t.drop}</DropPlace>}
+      {may && <DropZone onFiles={uploads.add}>{isEmpty ? <Empty icon={<Files />} title={t.emptyTitle}><p>{t.empty}</p><p>{t.drop}</p></Empty> : t.drop}</DropZone>}
       <UploadRows uploads={uploads} />
       {!(may && isEmpty) && (
         <List label={names.files} pages={files} empty={<Empty icon={<Files />} title={t.emptyTitle}>{may && t.empty}</Empty>}>

@@ -1,4 +1,4 @@
-// A link by which anyone can read one file for an hour.
+// Creates a link that gives read access to one file for an hour.
 import { useQuery } from '@tanstack/react-query';
 
 import { api, ask, type Schemas } from '@/api/client';
@@ -8,23 +8,23 @@ import { Dialog, DialogFooter } from '@/components/Dialog';
 import { WarningNote } from '@/components/Note';
 import { LoadFailed, Loading } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
-import { COMMON } from '../words';
+import { COMMON } from '../texts';
 
-const WORDS = words(
-  { title: (name: string) => `Link to ${name}`, about: (until: string) => `Anyone who has this link can read the file, without signing in, until ${until}.`, link: 'Link' },
+const TEXTS = texts(
+  { title: (name: string) => `Link to ${name}`, about: (until: string) => `The holder of this link can read the file, without signing in, until ${until}.`, link: 'Link' },
   { title: (name: string) => `${name} 的链接`, about: (until: string) => `在 ${until} 之前，任何持有此链接的人无需登录即可读取该文件。`, link: '链接' },
 );
 
 export function LinkDialog({ file, onClose }: { file: Schemas['Artifact']; onClose: () => void }) {
-  const t = useWords(WORDS);
-  const common = useWords(COMMON);
+  const t = useTexts(TEXTS);
+  const common = useTexts(COMMON);
   const format = useFormat();
   const link = useQuery({
     queryKey: ['artifacts', file.id, 'link'],
     queryFn: () => ask(api.POST('/api/artifacts/{id}/link', { params: { path: { id: file.id } } })),
-    // Each time it is asked for there is a new hour.
+    // Each opening creates a new link with a new hour.
     gcTime: 0,
     staleTime: Infinity,
   });

@@ -1,22 +1,22 @@
-// Files on their way up, and those that did not get there.
+// Running and failed uploads.
 import { X } from 'lucide-react';
 import { Label, ProgressBar } from 'react-aria-components';
 
 import { IconButton } from '@/components/Button';
 import { ErrorNote } from '@/components/Note';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './files.module.css';
 import type { Uploads } from './useUploads';
 
-const WORDS = words(
+const TEXTS = texts(
   { dismiss: (name: string) => `Dismiss ${name}`, failed: (name: string, why: string) => `${name} was not uploaded: ${why}`, lost: 'the connection was lost' },
   { dismiss: (name: string) => `忽略 ${name}`, failed: (name: string, why: string) => `${name} 上传失败：${why}`, lost: '连接中断' },
 );
 
 export function UploadRows({ uploads }: { uploads: Uploads }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   if (uploads.all.length === 0) return null;
   return (

@@ -1,8 +1,8 @@
-// Files on their way up, one after the other.
+// A queue of uploads, processed one at a time.
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 
-import { wordsOf } from '@/api/client';
+import { errorText } from '@/api/client';
 
 import { upload } from './upload';
 
@@ -10,14 +10,14 @@ export interface Upload {
   id: number;
   name: string;
   fraction: number;
-  /** Why it did not work. */
+  /** The error message of a failed upload. */
   error?: string;
 }
 
 export interface Uploads {
   all: Upload[];
   add: (files: readonly File[]) => void;
-  /** Takes one that failed off the list. */
+  /** Removes a failed upload from the list. */
   dismiss: (id: number) => void;
 }
 
@@ -36,7 +36,7 @@ export function useUploads(): Uploads {
       await queries.invalidateQueries({ queryKey: ['artifacts'] });
       dismiss(id);
     } catch (error) {
-      change(id, { error: wordsOf(error) });
+      change(id, { error: errorText(error) });
     }
   };
   const add = (files: readonly File[]) => {

@@ -1,4 +1,4 @@
-// Lets somebody into the space; those who run the server can make the user on the way.
+// Adds or invites a user to the space; server admins can also create the user.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 
@@ -6,18 +6,18 @@ import { api, ask, type Schemas } from '@/api/client';
 import { type Role, useMe } from '@/api/me';
 import { Dialog } from '@/components/Dialog';
 import { Checkbox, TextField } from '@/components/Field';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { failures } from '../parts/failures';
 import { Form } from '../parts/Form';
 import { RoleSelect } from './RoleSelect';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     title: 'Add member', user: 'Name', userAbout: 'They join when they accept the invitation, under Settings, Spaces.',
     userAboutOperator: 'Name or id of a user of this server. They join at once.', newUser: 'Name', role: 'Role',
-    isNew: 'They have no account yet', isNewAbout: 'Makes a user with a personal space.', password: 'First password',
-    passwordAbout: 'At least 8 characters. They can change it in their settings. Empty: they come in by tokens alone.',
+    isNew: 'They have no account yet', isNewAbout: 'Creates a user with a personal space.', password: 'First password',
+    passwordAbout: 'At least 8 characters. They can change it in their settings. Leave empty for token sign-in only.',
   },
   {
     title: '添加成员', user: '用户名', userAbout: '对方在“设置 - 空间”中接受邀请后加入。',
@@ -27,7 +27,7 @@ const WORDS = words(
   },
 );
 
-/** An operator adds a user at once; other admins invite. */
+/** Server admins add a user at once; other admins invite. */
 type Joined = Schemas['Member'] | Schemas['Invitation'];
 
 export interface AddMemberProps {
@@ -37,12 +37,12 @@ export interface AddMemberProps {
 }
 
 export function AddMemberDialog(props: AddMemberProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return <Dialog title={t.title} isOpen onClose={props.onClose}><AddMemberForm {...props} /></Dialog>;
 }
 
 function AddMemberForm({ space, onClose, onAdded }: AddMemberProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const me = useMe();
   const queries = useQueryClient();
   const [name, setName] = useState('');
@@ -54,7 +54,7 @@ function AddMemberForm({ space, onClose, onAdded }: AddMemberProps) {
       let user = name.trim();
       if (isNew) {
         user = (await ask(api.POST('/api/users', { body: { name: user, password: password === '' ? null : password, isAdmin: false } }))).id;
-        // Should the next step fail, the user is there all the same.
+        // If adding the member fails, the created user still exists.
         setIsNew(false);
         void queries.invalidateQueries({ queryKey: ['users'] });
       }

@@ -7,16 +7,16 @@ import { api, ask, type Schemas } from '@/api/client';
 import { IconButton } from '@/components/Button';
 import { Confirm } from '@/components/Dialog';
 import { Badge } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { Facts, List, Row, When } from '../parts/List';
 import { itemsOf, usePages } from '../parts/pages';
 import { Section } from '../parts/Section';
-import { ROLES } from '../words';
+import { ROLES } from '../texts';
 
 type Invitation = Schemas['Invitation'];
 
-const WORDS = words(
+const TEXTS = texts(
   {
     title: 'Open invitations', about: 'Invited users join the space when they accept.', withdraw: 'Withdraw', withdrawOne: (name: string) => `Withdraw the invitation of ${name}`,
     withdrawTitle: (name: string) => `Withdraw the invitation of ${name}?`, withdrawText: 'It can no longer be accepted. You can invite them again.',
@@ -31,8 +31,8 @@ const WORDS = words(
 
 /** Shows nothing while there is no open invitation. */
 export function Invitations({ space }: { space: string }) {
-  const t = useWords(WORDS);
-  const roles = useWords(ROLES);
+  const t = useTexts(TEXTS);
+  const roles = useTexts(ROLES);
   const queries = useQueryClient();
   const [withdrawn, setWithdrawn] = useState<Invitation | null>(null);
   const invitations = usePages(['members', space, 'invitations'], (cursor) => (

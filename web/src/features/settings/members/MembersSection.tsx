@@ -1,22 +1,22 @@
-// Who is in this space, and what each may do there.
+// The members of this space and their roles.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { LogOut, Plus, UserRound, UserRoundMinus, UsersRound } from 'lucide-react';
 import { useState } from 'react';
 
-import { api, ask, type Schemas, wordsOf } from '@/api/client';
+import { api, ask, errorText, type Schemas } from '@/api/client';
 import { type Role, useMay, useMe } from '@/api/me';
 import { Button, IconButton } from '@/components/Button';
 import { Confirm } from '@/components/Dialog';
 import { Badge, Empty, ErrorNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { Box, List, Row } from '../parts/List';
 import { usePages } from '../parts/pages';
 import { Section } from '../parts/Section';
-import { SECTION_WORDS } from '../sections';
+import { SECTION_TEXTS } from '../sections';
 import { goToSpace } from '../spaces/goToSpace';
 import { SpaceDialog } from '../spaces/SpaceDialog';
-import { COMMON, ROLES } from '../words';
+import { COMMON, ROLES } from '../texts';
 import { AddMemberDialog } from './AddMemberDialog';
 import { Invitations } from './Invitations';
 import { RoleSelect } from './RoleSelect';
@@ -24,15 +24,15 @@ import { RoleSelect } from './RoleSelect';
 type Member = Schemas['Member'];
 type Joined = Member | Schemas['Invitation'];
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    about: 'Who is in this space, and what they may do there.', add: 'Add member', removeOne: (name: string) => `Remove ${name}`, remove: 'Remove',
-    leave: 'Leave', roleOf: (name: string) => `Role of ${name}`, nobody: 'Nobody is here',
+    about: 'The members of this space and their roles.', add: 'Add member', removeOne: (name: string) => `Remove ${name}`, remove: 'Remove',
+    leave: 'Leave', roleOf: (name: string) => `Role of ${name}`, nobody: 'No members',
     removeTitle: (name: string) => `Remove ${name} from this space?`,
-    removeText: 'Their tokens for this space open nothing from now on, and their files here are cleared away.',
-    leaveTitle: 'Leave this space?', leaveText: 'Your tokens for it open nothing from now on, and your files here are cleared away. An admin can let you in again.',
-    personalTitle: 'This space is yours alone',
-    personal: 'A personal space cannot be shared. Make a shared space for what you want to use with others.', makeShared: 'Make a shared space',
+    removeText: 'Their tokens for this space stop working, and their files here are deleted.',
+    leaveTitle: 'Leave this space?', leaveText: 'Your tokens for it stop working, and your files here are deleted. An admin can add you again.',
+    personalTitle: 'This is your personal space',
+    personal: 'A personal space cannot be shared. Create a shared space to work with others.', makeShared: 'Create a shared space',
   },
   {
     about: '此空间的成员及其权限。', add: '添加成员', removeOne: (name: string) => `移除 ${name}`, remove: '移除',
@@ -51,10 +51,10 @@ export default function MembersSection() {
   return space.isPersonal ? <Alone /> : <Members space={space.id} />;
 }
 
-/** A personal space has nobody else in it. */
+/** The empty state of a personal space. */
 function Alone() {
-  const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
+  const t = useTexts(TEXTS);
+  const names = useTexts(SECTION_TEXTS);
   const [isMaking, setIsMaking] = useState(false);
   const make = <Button look="primary" onPress={() => setIsMaking(true)}>{t.makeShared}</Button>;
   return (
@@ -66,8 +66,8 @@ function Alone() {
 }
 
 function Members({ space }: { space: string }) {
-  const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
+  const t = useTexts(TEXTS);
+  const names = useTexts(SECTION_TEXTS);
   const me = useMe();
   const queries = useQueryClient();
   const mayAdmin = useMay('admin');
@@ -93,7 +93,7 @@ function Members({ space }: { space: string }) {
   return (
     <>
       <Section title={names.members} about={t.about} actions={add}>
-        {give.error !== null && <ErrorNote>{wordsOf(give.error)}</ErrorNote>}
+        {give.error !== null && <ErrorNote>{errorText(give.error)}</ErrorNote>}
         <List label={names.members} pages={members} empty={<Empty icon={<UsersRound />} title={t.nobody}>{t.about}</Empty>}>
           {(member) => (
             <MemberRow
@@ -123,9 +123,9 @@ interface MemberRowProps {
 }
 
 function MemberRow({ member, mayAdmin, give, remove }: MemberRowProps) {
-  const t = useWords(WORDS);
-  const common = useWords(COMMON);
-  const roles = useWords(ROLES);
+  const t = useTexts(TEXTS);
+  const common = useTexts(COMMON);
+  const roles = useTexts(ROLES);
   const isMe = useMe().user.id === member.userId;
   return (
     <Row

@@ -1,9 +1,9 @@
-// What somebody may do in a space, each role with what it means.
+// A select for the role of a member, with a description of each role.
 import type { Role } from '@/api/me';
 import { Select } from '@/components/Field';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
-import { ROLES } from '../words';
+import { ROLES } from '../texts';
 
 const ORDER: readonly Role[] = ['viewer', 'caller', 'editor', 'admin'];
 
@@ -15,6 +15,6 @@ export interface RoleSelectProps {
 }
 
 export function RoleSelect(props: RoleSelectProps) {
-  const roles = useWords(ROLES);
+  const roles = useTexts(ROLES);
   return <Select {...props} options={ORDER.map((role) => ({ value: role, label: roles[role], description: roles[`${role}About`] }))} />;
 }

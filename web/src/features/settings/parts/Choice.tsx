@@ -1,4 +1,4 @@
-// One of a few, all of them to be seen.
+// A radio group that shows all of its options.
 import { Label, RadioButton, RadioField, RadioGroup } from 'react-aria-components';
 
 import css from './parts.module.css';
@@ -8,7 +8,7 @@ export interface ChoiceProps<V extends string> {
   value: V;
   options: readonly { value: V; label: string; about?: string }[];
   onChange: (value: V) => void;
-  /** Under each other, each with what it means. */
+  /** Stacks the options, each with its description. */
   isTall?: boolean;
 }
 

@@ -1,34 +1,34 @@
-// A form in a dialog: its fields, what the server said, and the two ways out.
+// A form in a dialog or page: fields, server error, and buttons.
 import { type ReactNode, type SyntheticEvent, useEffect, useRef } from 'react';
 
 import { Button } from '@/components/Button';
 import { DialogFooter } from '@/components/Dialog';
 import { ErrorNote } from '@/components/Note';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
-import { COMMON } from '../words';
+import { COMMON } from '../texts';
 import type { Failures } from './failures';
 import css from './parts.module.css';
 
 export interface FormProps {
-  /** The verb of the button. */
+  /** The label of the submit button. */
   verb: string;
   failed: Failures;
-  /** Counts tries, so that the focus goes to what is wrong after each. */
+  /** The last error. A new error object moves the focus to the first invalid field. */
   error: unknown;
   isPending: boolean;
   isDisabled?: boolean;
   onSubmit: () => void;
-  /** Without it the form stands in a page and has one button. */
+  /** Without it the form is part of a page and has one button only. */
   onCancel?: () => void;
   children: ReactNode;
 }
 
 export function Form({ verb, failed, error, isPending, isDisabled = false, onSubmit, onCancel, children }: FormProps) {
-  const t = useWords(COMMON);
+  const t = useTexts(COMMON);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
-    if (error !== null && error !== undefined) wrongIn(form.current)?.focus();
+    if (error !== null && error !== undefined) firstInvalid(form.current)?.focus();
   }, [error]);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
@@ -46,7 +46,7 @@ export function Form({ verb, failed, error, isPending, isDisabled = false, onSub
   );
 }
 
-/** The first field that is wrong. */
-function wrongIn(form: HTMLFormElement | null): HTMLElement | null | undefined {
+/** The first invalid field. */
+function firstInvalid(form: HTMLFormElement | null): HTMLElement | null | undefined {
   return form?.querySelector<HTMLElement>('[aria-invalid="true"], [data-invalid] button');
 }

@@ -1,4 +1,4 @@
-// Something went well, and is said.
+// A note about a success.
 import { CircleCheck } from 'lucide-react';
 import type { ReactNode } from 'react';
 

@@ -1,25 +1,25 @@
-// Rows of things, with what is known of each and what can be done to it.
+// A list of rows, each with facts and actions.
 import type { ReactNode } from 'react';
 
 import { Button } from '@/components/Button';
 import { LoadFailed, Loading } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
-import { COMMON } from '../words';
+import { COMMON } from '../texts';
 import { itemsOf, type Pages } from './pages';
 import css from './parts.module.css';
 
 export interface ListProps<T> {
   label: string;
   pages: Pages<T>;
-  /** What stands there when there is nothing. */
+  /** The content of an empty list. */
   empty: ReactNode;
   children: (item: T) => ReactNode;
 }
 
 export function List<T>({ label, pages, empty, children }: ListProps<T>) {
-  const t = useWords(COMMON);
+  const t = useTexts(COMMON);
   if (pages.isPending) return <Loading />;
   if (pages.isError) return <LoadFailed error={pages.error} again={() => void pages.refetch()} />;
   const items = itemsOf(pages);
@@ -36,7 +36,7 @@ export function List<T>({ label, pages, empty, children }: ListProps<T>) {
   );
 }
 
-/** Where rows would stand, for what stands there instead. */
+/** The frame of a list, for content other than rows. */
 export function Box({ children }: { children: ReactNode }) {
   return <div className={css.box}>{children}</div>;
 }
@@ -44,11 +44,11 @@ export function Box({ children }: { children: ReactNode }) {
 export interface RowProps {
   icon?: ReactNode;
   title: ReactNode;
-  /** Short marks beside the title. */
+  /** Badges beside the title. */
   marks?: ReactNode;
   about?: ReactNode;
   actions?: ReactNode;
-  /** Under the row, over its whole width. */
+  /** Content below the row, over its whole width. */
   below?: ReactNode;
 }
 
@@ -68,12 +68,12 @@ export function Row({ icon, title, marks, about, actions, below }: RowProps) {
   );
 }
 
-/** Facts in one line, with a dot between them. */
+/** Facts in one line, separated by dots. */
 export function Facts({ children }: { children: ReactNode }) {
   return <span className={css.facts}>{children}</span>;
 }
 
-/** A moment as people say it; exactly, when pointed at. */
+/** A relative time, with the exact time as its tooltip. */
 export function When({ at, say = (ago) => ago }: { at: string; say?: (ago: string) => string }) {
   const format = useFormat();
   return <time dateTime={at} title={format.time(at)}>{say(format.ago(at))}</time>;

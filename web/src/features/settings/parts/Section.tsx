@@ -1,4 +1,4 @@
-// One section of the settings: its name, what it is for, and what to do first.
+// One section of the settings: title, description and main action.
 import type { ReactNode } from 'react';
 
 import css from './parts.module.css';

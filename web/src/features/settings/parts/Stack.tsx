@@ -1,4 +1,4 @@
-// Things under each other, with room between them; or two beside each other where there is room.
+// A vertical stack with gaps, or two columns where there is room.
 import type { ReactNode } from 'react';
 
 import css from './parts.module.css';

@@ -1,16 +1,16 @@
-// What the server refused, brought to the field it is about.
-import { ApiError, wordsOf } from '@/api/client';
+// Assigns validation errors of the server to the fields of a form.
+import { ApiError, errorText } from '@/api/client';
 
 export interface Failures {
-  /** What is wrong with a field. */
+  /** The error of a field. */
   at: (field: string) => string | undefined;
-  /** What belongs to no field. */
+  /** The errors of no field. */
   rest: string | undefined;
 }
 
 const NONE: Failures = { at: () => undefined, rest: undefined };
 
-/** `fields` are those that the form has. */
+/** `fields` are the names of the form's fields. */
 export function failures(error: unknown, fields: readonly string[]): Failures {
   if (error === null || error === undefined) return NONE;
   const found = new Map<string, string>();
@@ -20,14 +20,14 @@ export function failures(error: unknown, fields: readonly string[]): Failures {
     if (field === undefined) others.push(`${path}: ${message}`);
     else if (!found.has(field)) found.set(field, message);
   }
-  const rest = found.size === 0 ? wordsOf(error) : others.join(', ');
+  const rest = found.size === 0 ? errorText(error) : others.join(', ');
   return { at: (field) => found.get(field), rest: rest === '' ? undefined : rest };
 }
 
 function listed(error: unknown): { path: string; message: string }[] {
   if (!(error instanceof ApiError)) return [];
   if (error.violations.length > 0) return error.violations;
-  // A name that is taken, and a user who is not there, are told without a path.
+  // A taken name and an unknown user are reported without a path.
   if (error.kind === 'Conflict' && typeof error.details['name'] === 'string') return [{ path: 'name', message: error.message }];
   if (error.details['what'] === 'user') return [{ path: 'user', message: error.message }];
   return [];

@@ -1,4 +1,4 @@
-// A list that comes a page at a time.
+// A list that is loaded page by page.
 import { type InfiniteData, useInfiniteQuery, type UseInfiniteQueryResult } from '@tanstack/react-query';
 
 export interface PageOf<T> {
@@ -8,7 +8,7 @@ export interface PageOf<T> {
 
 export type Pages<T> = UseInfiniteQueryResult<InfiniteData<PageOf<T>, string | undefined>>;
 
-/** `key` begins with the plural noun, so that events make the list be asked again. */
+/** `key` begins with the plural noun, so that events invalidate the list. */
 export function usePages<T>(key: readonly unknown[], read: (cursor: string | undefined) => Promise<PageOf<T>>): Pages<T> {
   return useInfiniteQuery({
     queryKey: [...key, 'pages'],

@@ -1,24 +1,24 @@
-// One provider, and what came of asking it.
+// One provider, and the result of testing it.
 import { useMutation } from '@tanstack/react-query';
 import { CloudCog, Pencil, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 
-import { api, ask, type Schemas, wordsOf } from '@/api/client';
+import { api, ask, errorText, type Schemas } from '@/api/client';
 import { Button, IconButton } from '@/components/Button';
 import { Badge, ErrorNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { GoodNote } from '../parts/GoodNote';
 import { Facts, Row } from '../parts/List';
-import { COMMON } from '../words';
-import { ADDRESSES, KIND_WORDS } from './kinds';
+import { COMMON } from '../texts';
+import { ADDRESSES, KIND_TEXTS } from './kinds';
 import css from './ProviderRow.module.css';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     test: 'Test', testOne: (name: string) => `Test ${name}`, noKey: 'no key', models: (count: number) => (count === 1 ? '1 model chosen' : `${count} models chosen`),
-    all: 'all of its models', has: 'Models it has', environment: 'Environment', found: 'Found here', fixed: 'is not changed here', askOne: (model: string) => `Ask ${model}`,
-    askText: 'Press a model to ask it for one word.',
+    all: 'all models', has: 'Available models', environment: 'Environment', found: 'Discovered', fixed: 'read-only here', askOne: (model: string) => `Ask ${model}`,
+    askText: 'Press a model to test it.',
   },
   {
     test: '测试', testOne: (name: string) => `测试 ${name}`, noKey: '无密钥', models: (count: number) => `已选 ${count} 个模型`,
@@ -35,9 +35,9 @@ export interface ProviderRowProps {
 }
 
 export function ProviderRow({ provider, may, edit, remove }: ProviderRowProps) {
-  const t = useWords(WORDS);
-  const common = useWords(COMMON);
-  const kinds = useWords(KIND_WORDS);
+  const t = useTexts(TEXTS);
+  const common = useTexts(COMMON);
+  const kinds = useTexts(KIND_TEXTS);
   const { id, name, kind, baseUrl, apiKey, models, source, variable } = provider;
   const isOwn = source === 'stored';
   const test = useMutation({ mutationFn: (model: string | null) => ask(api.POST('/api/providers/{id}/test', { params: { path: { id } }, body: { model } })) });
@@ -62,7 +62,7 @@ export function ProviderRow({ provider, may, edit, remove }: ProviderRowProps) {
           {isOwn && <IconButton label={common.removeOne(name)} onPress={remove}><Trash2 aria-hidden /></IconButton>}
         </>
       )}
-      below={<Outcome error={test.error} outcome={test.data} listed={models} asked={test.variables ?? null} isPending={test.isPending} onAsk={(model) => test.mutate(model)} />}
+      below={<Outcome error={test.error} outcome={test.data} listed={models} testedModel={test.variables ?? null} isPending={test.isPending} onAsk={(model) => test.mutate(model)} />}
     />
   );
 }
@@ -71,20 +71,20 @@ interface OutcomeProps {
   error: unknown;
   outcome: Schemas['ProviderTest'] | undefined;
   listed: readonly string[];
-  /** The model that was asked; null when only the provider was. */
-  asked: string | null;
+  /** The tested model; null if only the provider was tested. */
+  testedModel: string | null;
   isPending: boolean;
   onAsk: (model: string) => void;
 }
 
-function Outcome({ error, outcome, listed, asked, isPending, onAsk }: OutcomeProps) {
-  const t = useWords(WORDS);
-  const [known, setKnown] = useState<readonly string[]>([]);
-  // What it has is told when it is asked itself, and not by one of its models.
-  if (outcome !== undefined && outcome.models.length > 0 && outcome.models !== known) setKnown(outcome.models);
-  const models = known.length > 0 ? known : listed;
+function Outcome({ error, outcome, listed, testedModel, isPending, onAsk }: OutcomeProps) {
+  const t = useTexts(TEXTS);
+  const [testedModels, setTestedModels] = useState<readonly string[]>([]);
+  // The models come from a test of the provider, not from one of its models.
+  if (outcome !== undefined && outcome.models.length > 0 && outcome.models !== testedModels) setTestedModels(outcome.models);
+  const models = testedModels.length > 0 ? testedModels : listed;
   if (outcome === undefined && error === null) return null;
-  const said = error === null ? outcome?.message : wordsOf(error);
+  const said = error === null ? outcome?.message : errorText(error);
   return (
     <>
       {!isPending && (outcome?.ok === true ? <GoodNote>{said}</GoodNote> : <ErrorNote>{said}</ErrorNote>)}
@@ -94,7 +94,7 @@ function Outcome({ error, outcome, listed, asked, isPending, onAsk }: OutcomePro
           <ul className={css.models} aria-label={t.has}>
             {models.map((model) => (
               <li key={model}>
-                <Button small aria-label={t.askOne(model)} isPending={isPending && asked === model} isDisabled={isPending && asked !== model} onPress={() => onAsk(model)}>
+                <Button small aria-label={t.askOne(model)} isPending={isPending && testedModel === model} isDisabled={isPending && testedModel !== model} onPress={() => onAsk(model)}>
                   {model}
                 </Button>
               </li>

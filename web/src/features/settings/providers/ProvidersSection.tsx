@@ -1,34 +1,34 @@
-// Where models come from, and whether each answers.
+// The model providers of the space, with a test for each.
 import { useQueryClient } from '@tanstack/react-query';
 import { CloudCog, PlayCircle, Plus } from 'lucide-react';
 import { useState } from 'react';
 
-import { api, ask, type Schemas, wordsOf } from '@/api/client';
+import { api, ask, errorText, type Schemas } from '@/api/client';
 import { useMay } from '@/api/me';
 import { useSample } from '@/api/sample';
 import { Button } from '@/components/Button';
 import { Confirm } from '@/components/Dialog';
 import { Empty, ErrorNote, Hint } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { List } from '../parts/List';
 import { usePages } from '../parts/pages';
 import { Section } from '../parts/Section';
-import { SECTION_WORDS } from '../sections';
-import { COMMON } from '../words';
+import { SECTION_TEXTS } from '../sections';
+import { COMMON } from '../texts';
 import { ProviderDialog } from './ProviderDialog';
 import { ProviderRow } from './ProviderRow';
 import css from './ProvidersSection.module.css';
 
 type Provider = Schemas['Provider'];
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    about: 'Services and machines that run models. Agents name one of them as theirs, or use the first.',
+    about: 'Model providers. An agent uses the one you pick, or the first.',
     add: 'Add provider', mayNot: 'Admins of the space add and change providers.', emptyTitle: 'No providers yet',
-    empty: 'Tools work without one. Add a provider when an agent shall have a model.', first: 'Add the first one', sample: 'Try the scripted example',
-    sampleText: 'The example works without any network. It is no model: it reads its answers from a script, and calls the calculator for real.',
-    deleteTitle: (name: string) => `Delete the provider ${name}?`, deleteText: 'Agents that use it have no model until they are given another. Its key stays among the secrets.',
+    empty: 'Tools work without one. Agents need a provider for their model.', first: 'Add the first one', sample: 'Try the scripted example',
+    sampleText: 'The example works without network access. It is not a model: it follows a script, and really calls the calculator.',
+    deleteTitle: (name: string) => `Delete the provider ${name}?`, deleteText: 'Agents that use it have no model until you choose another provider. Its key remains in the secrets.',
   },
   {
     about: '运行模型的服务和机器，供智能体选用；未指定时使用第一个。',
@@ -40,9 +40,9 @@ const WORDS = words(
 );
 
 export default function ProvidersSection() {
-  const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
-  const common = useWords(COMMON);
+  const t = useTexts(TEXTS);
+  const names = useTexts(SECTION_TEXTS);
+  const common = useTexts(COMMON);
   const queries = useQueryClient();
   const may = useMay('admin');
   const [edited, setEdited] = useState<Provider | 'new' | null>(null);
@@ -76,7 +76,7 @@ export default function ProvidersSection() {
 }
 
 function None({ may, add }: { may: boolean; add: () => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const sample = useSample();
   const actions = (
     <>
@@ -85,7 +85,7 @@ function None({ may, add }: { may: boolean; add: () => void }) {
         <Button icon={<PlayCircle aria-hidden />} isPending={sample.isPending} onPress={() => sample.mutate(undefined)}>{t.sample}</Button>
       </div>
       <p className={css.firstNote}>{t.sampleText}</p>
-      {sample.error !== null && <ErrorNote>{wordsOf(sample.error)}</ErrorNote>}
+      {sample.error !== null && <ErrorNote>{errorText(sample.error)}</ErrorNote>}
     </>
   );
   return <Empty icon={<CloudCog />} title={t.emptyTitle} action={may && actions}>{may && t.empty}</Empty>;

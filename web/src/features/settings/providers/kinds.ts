@@ -1,16 +1,16 @@
-// What providers speak, and where each kind is found when no address is given.
+// The kinds of providers, and the default address of each.
 import type { Schemas } from '@/api/client';
-import { words } from '@/i18n/language';
+import { texts } from '@/i18n/language';
 
 export type Kind = Schemas['ProviderKind'];
 
 export const KINDS: readonly Kind[] = ['openai', 'anthropic', 'gemini', 'ollama', 'scripted'];
 
-export const KIND_WORDS = words(
+export const KIND_TEXTS = texts(
   {
-    openai: 'OpenAI', openaiAbout: 'And every server that speaks like it: vLLM, LM Studio, DeepSeek, Qwen…',
+    openai: 'OpenAI', openaiAbout: 'And compatible servers: vLLM, LM Studio, DeepSeek, Qwen…',
     anthropic: 'Anthropic', anthropicAbout: 'Claude models.', gemini: 'Gemini', geminiAbout: 'Google’s models.',
-    ollama: 'Ollama', ollamaAbout: 'Models on a machine of your own.', scripted: 'Scripted', scriptedAbout: 'Reads its answers from a list. It is no model.',
+    ollama: 'Ollama', ollamaAbout: 'Models on your own machine.', scripted: 'Scripted', scriptedAbout: 'Returns a list of responses. Not a model.',
   },
   {
     openai: 'OpenAI', openaiAbout: '以及所有兼容的服务：vLLM、LM Studio、DeepSeek、通义千问等。',

@@ -1,4 +1,4 @@
-// Secrets by name: those of the space, and one's own. Values go in and never out.
+// The secrets of the space and those of the user, by name. Values can be written, but never read.
 import { useQueryClient } from '@tanstack/react-query';
 import { KeyRound, Plus, RefreshCw, Trash2 } from 'lucide-react';
 import { useState } from 'react';
@@ -10,31 +10,31 @@ import { CopyButton } from '@/components/CopyButton';
 import { Confirm } from '@/components/Dialog';
 import { Empty, Hint } from '@/components/Note';
 import { Tabs } from '@/components/Tabs';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { List, Row, When } from '../parts/List';
 import { usePages } from '../parts/pages';
 import { Section } from '../parts/Section';
 import { Stack } from '../parts/Stack';
-import { SECTION_WORDS } from '../sections';
-import { COMMON } from '../words';
+import { SECTION_TEXTS } from '../sections';
+import { COMMON } from '../texts';
 import { type Owner, referenceTo } from './reference';
 import { SecretDialog } from './SecretDialog';
 
 type Secret = Schemas['SecretInfo'];
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    about: 'Keys and passwords, kept encrypted. Tools name them, and nobody ever sees their values again.',
+    about: 'Keys and passwords, stored encrypted. Tools refer to them by name. Their values are never shown again.',
     whose: 'Whose secrets', space: 'Of this space', me: 'Your own', add: 'Add secret',
-    spaceAbout: 'Every call in this space may use these, whoever makes it.',
-    meAbout: 'Each caller gets their own value: a tool that says secret://me/NAME uses the one of whoever calls it.',
-    emptyTitle: 'No secrets yet', spaceEmpty: 'Add the key of an API here, then name it in a tool.',
-    meEmpty: 'Add a key that only your own calls shall use.', replace: (name: string) => `Replace the value of ${name}`, set: (ago: string) => `set ${ago}`,
+    spaceAbout: 'All calls in this space can use these.',
+    meAbout: 'Each caller has their own value: a tool with secret://me/NAME uses the value of its caller.',
+    emptyTitle: 'No secrets yet', spaceEmpty: 'Add an API key here, then use its name in a tool.',
+    meEmpty: 'Add a key for your own calls only.', replace: (name: string) => `Replace the value of ${name}`, set: (ago: string) => `set ${ago}`,
     copy: (reference: string) => `Copy ${reference}`, mayNot: 'Editors of the space add and replace its secrets.',
-    mayNotOwn: 'Viewers call no tools, and so they keep no secrets.',
+    mayNotOwn: 'Viewers cannot call tools, so they have no secrets.',
     deleteTitle: (name: string) => `Delete the secret ${name}?`,
-    deleteText: 'Tools that name it fail until there is one of that name again. Its value cannot be brought back.',
+    deleteText: 'Tools that use it fail until a secret with this name is added again. Its value cannot be restored.',
   },
   {
     about: '加密保存的密钥和密码。工具按名称引用，值不会再显示给任何人。',
@@ -51,8 +51,8 @@ const WORDS = words(
 );
 
 export default function SecretsSection() {
-  const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
+  const t = useTexts(TEXTS);
+  const names = useTexts(SECTION_TEXTS);
   const [owner, setOwner] = useState<Owner>('space');
   const [isAdding, setIsAdding] = useState(false);
   const mayEdit = useMay('editor');
@@ -74,9 +74,9 @@ export default function SecretsSection() {
 }
 
 function Secrets({ owner, may }: { owner: Owner; may: boolean }) {
-  const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
-  const common = useWords(COMMON);
+  const t = useTexts(TEXTS);
+  const names = useTexts(SECTION_TEXTS);
+  const common = useTexts(COMMON);
   const queries = useQueryClient();
   const [replaced, setReplaced] = useState<Secret | null>(null);
   const [deleted, setDeleted] = useState<Secret | null>(null);

@@ -1,4 +1,4 @@
-// How a tool names a secret, and what its name may be.
+// The reference by which tools name a secret, and the rule for its name.
 
 export type Owner = 'space' | 'me';
 

@@ -1,21 +1,21 @@
-// Deletes a space; when something is in it, only after saying what is lost.
+// Deletes a space; if it is not empty, only after a confirmation that lists the losses.
 import { useMutation } from '@tanstack/react-query';
 
-import { api, ApiError, ask, type Schemas, wordsOf } from '@/api/client';
+import { api, ApiError, ask, errorText, type Schemas } from '@/api/client';
 import { useMe } from '@/api/me';
 import { Button } from '@/components/Button';
 import { Dialog, DialogFooter } from '@/components/Dialog';
 import { ErrorNote, WarningNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
-import { COMMON } from '../words';
+import { COMMON } from '../texts';
 import { goToSpace } from './goToSpace';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: (name: string) => `Delete the space ${name}?`, text: 'Its members lose it, and their tokens for it open nothing from now on.',
-    full: 'It is not empty. These go with it, for all of its members, and cannot be brought back: tools with all their versions, agents, providers, alerts, secrets, and files.',
-    force: 'Delete with everything in it',
+    title: (name: string) => `Delete the space ${name}?`, text: 'Its members lose access, and their tokens for it stop working.',
+    full: 'It is not empty. All of its contents are deleted permanently: tools with all their versions, agents, providers, alerts, secrets, and files.',
+    force: 'Delete with all contents',
   },
   {
     title: (name: string) => `删除空间 ${name}？`, text: '其成员将失去该空间，相关令牌随即失效。',
@@ -31,8 +31,8 @@ export interface DeleteSpaceProps {
 }
 
 export function DeleteSpaceDialog({ space, onClose, onDeleted }: DeleteSpaceProps) {
-  const t = useWords(WORDS);
-  const common = useWords(COMMON);
+  const t = useTexts(TEXTS);
+  const common = useTexts(COMMON);
   const me = useMe();
   const remove = useMutation({
     mutationFn: (force: boolean) => ask(api.DELETE('/api/spaces/{id}', { params: { path: { id: space.id }, query: { force } } })),
@@ -50,7 +50,7 @@ export function DeleteSpaceDialog({ space, onClose, onDeleted }: DeleteSpaceProp
     <Dialog title={t.title(space.name)} isOpen onClose={onClose}>
       <div>{t.text}</div>
       {isFull && <div role="alert"><WarningNote>{t.full}</WarningNote></div>}
-      {remove.error !== null && !isFull && <ErrorNote>{wordsOf(remove.error)}</ErrorNote>}
+      {remove.error !== null && !isFull && <ErrorNote>{errorText(remove.error)}</ErrorNote>}
       <DialogFooter>
         <Button onPress={onClose}>{common.cancel}</Button>
         <Button look="danger" isPending={remove.isPending} onPress={() => remove.mutate(isFull)}>{isFull ? t.force : common.remove}</Button>

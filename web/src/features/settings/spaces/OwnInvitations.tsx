@@ -2,22 +2,22 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { MailOpen } from 'lucide-react';
 
-import { api, ask, type Schemas, wordsOf } from '@/api/client';
+import { api, ask, errorText, type Schemas } from '@/api/client';
 import { meQuery } from '@/api/me';
 import { Button } from '@/components/Button';
 import { ErrorNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { Facts, List, Row, When } from '../parts/List';
 import { itemsOf, usePages } from '../parts/pages';
 import { Section } from '../parts/Section';
-import { ROLES } from '../words';
+import { ROLES } from '../texts';
 
 type Invitation = Schemas['Invitation'];
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'Invitations', about: 'Spaces that you were invited into. You join when you accept.', accept: 'Accept', decline: 'Decline', by: (name: string) => `from ${name}`, expires: (ago: string) => `expires ${ago}`,
+    title: 'Invitations', about: 'Spaces that you were invited to. You join when you accept.', accept: 'Accept', decline: 'Decline', by: (name: string) => `from ${name}`, expires: (ago: string) => `expires ${ago}`,
     acceptOne: (name: string) => `Accept the invitation into ${name}`, declineOne: (name: string) => `Decline the invitation into ${name}`,
   },
   {
@@ -28,8 +28,8 @@ const WORDS = words(
 
 /** Shows nothing while there is no open invitation. */
 export function OwnInvitations() {
-  const t = useWords(WORDS);
-  const roles = useWords(ROLES);
+  const t = useTexts(TEXTS);
+  const roles = useTexts(ROLES);
   const queries = useQueryClient();
   const invitations = usePages(['spaces', 'invitations'], (cursor) => (
     ask(api.GET('/api/invitations', { params: { query: { limit: 100, cursor } } }))
@@ -47,7 +47,7 @@ export function OwnInvitations() {
   if (itemsOf(invitations).length === 0 && decide.error === null) return null;
   return (
     <Section title={t.title} about={t.about}>
-      {decide.error !== null && <ErrorNote>{wordsOf(decide.error)}</ErrorNote>}
+      {decide.error !== null && <ErrorNote>{errorText(decide.error)}</ErrorNote>}
       <List label={t.title} pages={invitations} empty={null}>
         {(one) => (
           <Row

@@ -1,4 +1,4 @@
-// The spaces one is in: go to one, make, rename and delete one.
+// The user's spaces: switch, create, rename, delete.
 import { useQueryClient } from '@tanstack/react-query';
 import { Boxes, Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
@@ -7,13 +7,13 @@ import { api, ask, type Schemas } from '@/api/client';
 import { meQuery, useMe } from '@/api/me';
 import { Button, IconButton } from '@/components/Button';
 import { Badge } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { Facts, List, Row, When } from '../parts/List';
 import { usePages } from '../parts/pages';
 import { Section } from '../parts/Section';
-import { SECTION_WORDS } from '../sections';
-import { COMMON, ROLES } from '../words';
+import { SECTION_TEXTS } from '../sections';
+import { COMMON, ROLES } from '../texts';
 import { DeleteSpaceDialog } from './DeleteSpaceDialog';
 import { goToSpace } from './goToSpace';
 import { OwnInvitations } from './OwnInvitations';
@@ -21,11 +21,11 @@ import { SpaceDialog } from './SpaceDialog';
 
 type Space = Schemas['Space'];
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    about: 'A space holds tools, agents and secrets that a team shares. Nothing crosses from one to another.',
-    make: 'New space', here: 'You are here', go: 'Open', goTo: (name: string) => `Open the space ${name}`,
-    personalAbout: 'yours alone', made: (ago: string) => `made ${ago}`,
+    about: 'A space holds tools, agents and secrets that a team shares. Spaces are isolated from each other.',
+    make: 'New space', here: 'Current space', go: 'Open', goTo: (name: string) => `Open the space ${name}`,
+    personalAbout: 'only yours', made: (ago: string) => `created ${ago}`,
   },
   {
     about: '空间保存团队共享的工具、智能体和密钥。空间之间互不相通。',
@@ -35,8 +35,8 @@ const WORDS = words(
 );
 
 export default function SpacesSection() {
-  const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
+  const t = useTexts(TEXTS);
+  const names = useTexts(SECTION_TEXTS);
   const queries = useQueryClient();
   const [isMaking, setIsMaking] = useState(false);
   const [renamed, setRenamed] = useState<Space | null>(null);
@@ -64,9 +64,9 @@ export default function SpacesSection() {
 }
 
 function SpaceRow({ space, rename, remove }: { space: Space; rename: () => void; remove: () => void }) {
-  const t = useWords(WORDS);
-  const common = useWords(COMMON);
-  const roles = useWords(ROLES);
+  const t = useTexts(TEXTS);
+  const common = useTexts(COMMON);
+  const roles = useTexts(ROLES);
   const me = useMe();
   const isHere = me.space?.id === space.id;
   const mayChange = space.role === 'admin' && !space.isPersonal;

@@ -1,4 +1,4 @@
-// Into another space: everything that is shown belongs to the one before.
+// Switches to another space by a reload, since all shown data belongs to the previous one.
 import { chooseSpace } from '@/api/client';
 
 export function goToSpace(id: string | null, tab = 'members'): void {

@@ -1,11 +1,11 @@
-// A day, chosen with the browser's own calendar.
+// A date field with the browser's own calendar.
 import { FieldError, Input, Label, TextField } from 'react-aria-components';
 
 import css from './tokens.module.css';
 
 export interface DayFieldProps {
   label: string;
-  /** As in 2026-11-30; empty while none is chosen. */
+  /** For example 2026-11-30; empty if no date is chosen. */
   value: string;
   onChange: (day: string) => void;
   error?: string | undefined;

@@ -1,17 +1,17 @@
-// A new token, the only time it is shown.
+// A new token, shown this one time only.
 import type { Schemas } from '@/api/client';
 import { Button } from '@/components/Button';
 import { CodeBlock } from '@/components/Code';
 import { CopyButton } from '@/components/CopyButton';
 import { DialogFooter } from '@/components/Dialog';
 import { WarningNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import css from './tokens.module.css';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    once: 'Copy it now. It is shown this once, and Haft keeps only a fingerprint of it.',
+    once: 'Copy it now. It is shown only once; Haft stores only its hash.',
     token: 'Token', copy: 'Copy token', attempt: 'Try it', done: 'I have copied it',
   },
   {
@@ -21,7 +21,7 @@ const WORDS = words(
 );
 
 export function MadeToken({ token, onDone }: { token: Schemas['CreatedToken']; onDone: () => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const attempt = `curl -s '${location.origin}/api/tools' \\\n  -H 'Authorization: Bearer ${token.token}'`;
   return (
     <>

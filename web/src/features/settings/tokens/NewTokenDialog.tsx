@@ -1,4 +1,4 @@
-// Makes a token, and shows it this once.
+// Creates a token and shows it once.
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 
@@ -6,23 +6,23 @@ import { api, ask, type Schemas } from '@/api/client';
 import { type Role, useMe } from '@/api/me';
 import { Dialog } from '@/components/Dialog';
 import { Select, TextField } from '@/components/Field';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { Choice } from '../parts/Choice';
 import { failures } from '../parts/failures';
 import { Form } from '../parts/Form';
-import { COMMON } from '../words';
+import { COMMON } from '../texts';
 import { DayField } from './DayField';
 import { MadeToken } from './MadeToken';
-import { SCOPES } from './words';
+import { SCOPES } from './texts';
 
 type Scope = Schemas['Scope'];
 type Lifetime = 'never' | '30' | '90' | 'custom';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'New token', nameAbout: 'What it is for, so that you know it again.', scope: 'It may', make: 'Make token',
-    expiry: 'It ends', never: 'Never', in30: 'In 30 days', in90: 'In 90 days', custom: 'On a day of your choice', day: 'Last day',
+    title: 'New token', nameAbout: 'For example, the program that uses it.', scope: 'Scope', make: 'Create token',
+    expiry: 'Expires', never: 'Never', in30: 'In 30 days', in90: 'In 90 days', custom: 'On a chosen day', day: 'Last day',
     made: 'Your new token',
   },
   {
@@ -33,7 +33,7 @@ const WORDS = words(
 );
 
 const ORDER: readonly Scope[] = ['read', 'call', 'admin'];
-/** The widest scope that is of use to a role. */
+/** The widest scope that is useful to a role. */
 const WIDEST: Record<Role, Scope> = { viewer: 'read', caller: 'call', editor: 'admin', admin: 'admin' };
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -43,22 +43,22 @@ interface NewTokenProps {
 }
 
 export function NewTokenDialog({ onClose, onMade }: NewTokenProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [made, setMade] = useState<Schemas['CreatedToken'] | null>(null);
   if (made !== null) {
     return <Dialog title={t.made} isOpen onClose={onClose} isDismissable={false}><MadeToken token={made} onDone={onClose} /></Dialog>;
   }
-  const keep = (token: Schemas['CreatedToken']) => {
+  const showToken = (token: Schemas['CreatedToken']) => {
     setMade(token);
     onMade();
   };
-  return <Dialog title={t.title} isOpen onClose={onClose}><TokenForm onClose={onClose} onMade={keep} /></Dialog>;
+  return <Dialog title={t.title} isOpen onClose={onClose}><TokenForm onClose={onClose} onMade={showToken} /></Dialog>;
 }
 
 function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (token: Schemas['CreatedToken']) => void }) {
-  const t = useWords(WORDS);
-  const common = useWords(COMMON);
-  const scopes = useWords(SCOPES);
+  const t = useTexts(TEXTS);
+  const common = useTexts(COMMON);
+  const scopes = useTexts(SCOPES);
   const me = useMe();
   const [name, setName] = useState('');
   const [scope, setScope] = useState<Scope>(me.role === 'viewer' ? 'read' : 'call');
@@ -71,7 +71,7 @@ function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (token: S
     onSuccess: onMade,
   });
   const failed = failures(save.error, ['name', 'expiresAt']);
-  // A token never allows more than what made it, nor than whose it is.
+  // A token has at most the scope of the session that creates it, and of its user's role.
   const allowed = ORDER.slice(0, Math.min(ORDER.indexOf(me.scope), ORDER.indexOf(WIDEST[me.role])) + 1);
   return (
     <Form
@@ -100,7 +100,7 @@ function TokenForm({ onClose, onMade }: { onClose: () => void; onMade: (token: S
 
 function endOf(lifetime: Lifetime, day: string): string | null {
   if (lifetime === 'never') return null;
-  // The whole of the day that was chosen, where the reader is.
+  // Expires at the end of the chosen day in the reader's time zone.
   if (lifetime === 'custom') return new Date(`${day}T23:59:59`).toISOString();
   return new Date(Date.now() + Number(lifetime) * DAY).toISOString();
 }

@@ -1,4 +1,4 @@
-// One's own tokens of this space: how programs show who they are.
+// The user's tokens for this space, with which programs authenticate.
 import { useQueryClient } from '@tanstack/react-query';
 import { useLocation, useNavigate } from '@tanstack/react-router';
 import { Plus, Ticket, Trash2 } from 'lucide-react';
@@ -8,24 +8,24 @@ import { api, ask, type Schemas } from '@/api/client';
 import { Button, IconButton } from '@/components/Button';
 import { Confirm } from '@/components/Dialog';
 import { Badge, Empty } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { Facts, List, Row, When } from '../parts/List';
 import { usePages } from '../parts/pages';
 import { Section } from '../parts/Section';
-import { SECTION_WORDS } from '../sections';
+import { SECTION_TEXTS } from '../sections';
 import { NewTokenDialog } from './NewTokenDialog';
-import { SCOPES } from './words';
+import { SCOPES } from './texts';
 
 type Token = Schemas['Token'];
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    about: 'Your tokens in this space. With one, a program acts as you, within what the token allows.',
+    about: 'Your tokens in this space. A program with a token acts as you, within the scope of the token.',
     make: 'New token', revoke: 'Revoke', revokeOne: (name: string) => `Revoke ${name}`, used: (ago: string) => `used ${ago}`, unused: 'never used', expires: (when: string) => `expires ${when}`, expired: 'expired',
     forever: 'does not expire', emptyTitle: 'No tokens yet',
-    empty: 'Make one for each program that calls tools, so that you can take each back by itself.',
-    revokeTitle: (name: string) => `Revoke ${name}?`, revokeText: 'Whatever uses it is refused from now on. This cannot be undone.',
+    empty: 'Create one for each program that calls tools, so that you can revoke each separately.',
+    revokeTitle: (name: string) => `Revoke ${name}?`, revokeText: 'Programs that use it are refused from now on. This cannot be undone.',
   },
   {
     about: '你在此空间的令牌。程序凭令牌以你的身份、在其允许的范围内操作。',
@@ -37,11 +37,11 @@ const WORDS = words(
 );
 
 export default function TokensSection() {
-  const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
+  const t = useTexts(TEXTS);
+  const names = useTexts(SECTION_TEXTS);
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const hash = useLocation({ select: (place) => place.hash });
+  const hash = useLocation({ select: (current) => current.hash });
   const [isMaking, setIsMaking] = useState(hash === 'new');
   const [revoked, setRevoked] = useState<Token | null>(null);
   const tokens = usePages(['tokens'], (cursor) => ask(api.GET('/api/tokens', { params: { query: { limit: 50, cursor } } })));
@@ -75,9 +75,9 @@ export default function TokensSection() {
 }
 
 function TokenRow({ token, revoke }: { token: Token; revoke: () => void }) {
-  const t = useWords(WORDS);
-  const scopes = useWords(SCOPES);
-  // Read once per drawing: a list is not a clock.
+  const t = useTexts(TEXTS);
+  const scopes = useTexts(SCOPES);
+  // Read once: the list is not a clock.
   const [now] = useState(() => Date.now());
   const isOver = token.expiresAt !== null && new Date(token.expiresAt).getTime() < now;
   return (

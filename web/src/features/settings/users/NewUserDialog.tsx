@@ -1,21 +1,21 @@
-// Makes an account.
+// Creates a user.
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 
 import { api, ask } from '@/api/client';
 import { Dialog } from '@/components/Dialog';
 import { Checkbox, TextField } from '@/components/Field';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { failures } from '../parts/failures';
 import { Form } from '../parts/Form';
-import { COMMON } from '../words';
+import { COMMON } from '../texts';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'New user', verb: 'Make user', password: 'First password', operator: 'Runs the server',
-    passwordAbout: 'At least 8 characters. They can change it in their settings. Empty: they come in by tokens alone.',
-    operatorAbout: 'May make and switch off users, and see the record of the whole server.',
+    title: 'New user', verb: 'Create user', password: 'First password', operator: 'Server admin',
+    passwordAbout: 'At least 8 characters. They can change it in their settings. Leave empty for token sign-in only.',
+    operatorAbout: 'Can create and switch off users, and see the audit log of the whole server.',
   },
   {
     title: '新建用户', verb: '创建用户', password: '初始密码', operator: '服务器管理员',
@@ -30,13 +30,13 @@ export interface NewUserProps {
 }
 
 export function NewUserDialog(props: NewUserProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return <Dialog title={t.title} isOpen onClose={props.onClose}><NewUserForm {...props} /></Dialog>;
 }
 
 function NewUserForm({ onClose, onMade }: NewUserProps) {
-  const t = useWords(WORDS);
-  const common = useWords(COMMON);
+  const t = useTexts(TEXTS);
+  const common = useTexts(COMMON);
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const [isAdmin, setIsAdmin] = useState(false);

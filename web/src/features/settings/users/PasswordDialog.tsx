@@ -1,18 +1,18 @@
-// Gives a user another password.
+// Sets the password of another user.
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 
 import { api, ask, type Schemas } from '@/api/client';
 import { Dialog } from '@/components/Dialog';
 import { TextField } from '@/components/Field';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { failures } from '../parts/failures';
 import { Form } from '../parts/Form';
-import { COMMON } from '../words';
+import { COMMON } from '../texts';
 
-const WORDS = words(
-  { title: (name: string) => `Password of ${name}`, password: 'New password', about: 'At least 8 characters. Tell it to them yourself; Haft tells nobody.' },
+const TEXTS = texts(
+  { title: (name: string) => `Password of ${name}`, password: 'New password', about: 'At least 8 characters. Haft does not send it: pass it on yourself.' },
   { title: (name: string) => `${name} 的密码`, password: '新密码', about: '至少 8 个字符。请自行告知对方，Haft 不会通知任何人。' },
 );
 
@@ -22,13 +22,13 @@ export interface PasswordProps {
 }
 
 export function PasswordDialog({ user, onClose }: PasswordProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return <Dialog title={t.title(user.name)} isOpen onClose={onClose}><PasswordForm user={user} onClose={onClose} /></Dialog>;
 }
 
 function PasswordForm({ user, onClose }: PasswordProps) {
-  const t = useWords(WORDS);
-  const common = useWords(COMMON);
+  const t = useTexts(TEXTS);
+  const common = useTexts(COMMON);
   const [password, setPassword] = useState('');
   const save = useMutation({
     mutationFn: () => ask(api.PATCH('/api/users/{id}', { params: { path: { id: user.id } }, body: { password } })),

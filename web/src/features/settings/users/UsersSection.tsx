@@ -1,32 +1,32 @@
-// Everyone who has an account, for those who run the server.
+// All users of the server. For server admins.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Ellipsis, KeyRound, Plus, Power, ShieldCheck, ShieldOff, UserRound } from 'lucide-react';
 import { useState } from 'react';
 
-import { api, ask, type Schemas, wordsOf } from '@/api/client';
+import { api, ask, errorText, type Schemas } from '@/api/client';
 import { useMe } from '@/api/me';
 import { Button, IconButton } from '@/components/Button';
 import { Confirm } from '@/components/Dialog';
 import { Menu } from '@/components/Menu';
 import { Badge, ErrorNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { texts, useTexts } from '@/i18n/language';
 
 import { List, Row, When } from '../parts/List';
 import { usePages } from '../parts/pages';
 import { Section } from '../parts/Section';
-import { SECTION_WORDS } from '../sections';
-import { COMMON } from '../words';
-import { PasswordDialog } from './PasswordDialog';
+import { SECTION_TEXTS } from '../sections';
+import { COMMON } from '../texts';
 import { NewUserDialog } from './NewUserDialog';
+import { PasswordDialog } from './PasswordDialog';
 
 type User = Schemas['User'];
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    about: 'Everyone who has an account on this server, and who runs it.', make: 'New user', operator: 'Runs the server', off: 'Switched off',
-    since: (ago: string) => `since ${ago}`, setPassword: 'Set password…', giveRight: 'Let them run the server', takeRight: 'Take that right away',
+    about: 'All users of this server, and its admins.', make: 'New user', operator: 'Server admin', off: 'Switched off',
+    since: (ago: string) => `since ${ago}`, setPassword: 'Set password…', giveRight: 'Make server admin', takeRight: 'Remove as server admin',
     turnOff: 'Switch off…', turnOn: 'Switch on', offTitle: (name: string) => `Switch ${name} off?`, offVerb: 'Switch off',
-    offText: 'They cannot sign in, and their tokens open nothing until they are switched on again. Nothing of theirs is deleted.',
+    offText: 'They cannot sign in, and their tokens are refused until they are switched on again. Their data is not deleted.',
   },
   {
     about: '本服务器的所有账户及服务器管理员。', make: '新建用户', operator: '服务器管理员', off: '已停用',
@@ -37,8 +37,8 @@ const WORDS = words(
 );
 
 export default function UsersSection() {
-  const t = useWords(WORDS);
-  const names = useWords(SECTION_WORDS);
+  const t = useTexts(TEXTS);
+  const names = useTexts(SECTION_TEXTS);
   const queries = useQueryClient();
   const [isMaking, setIsMaking] = useState(false);
   const [shutOut, setShutOut] = useState<User | null>(null);
@@ -54,7 +54,7 @@ export default function UsersSection() {
       title={names.users} about={t.about}
       actions={<Button look="primary" icon={<Plus aria-hidden />} onPress={() => setIsMaking(true)}>{t.make}</Button>}
     >
-      {change.error !== null && shutOut === null && <ErrorNote>{wordsOf(change.error)}</ErrorNote>}
+      {change.error !== null && shutOut === null && <ErrorNote>{errorText(change.error)}</ErrorNote>}
       <List label={names.users} pages={users} empty={null}>
         {(user) => (
           <UserRow
@@ -83,8 +83,8 @@ interface UserRowProps {
 }
 
 function UserRow({ user, change, setPassword, shutOut }: UserRowProps) {
-  const t = useWords(WORDS);
-  const common = useWords(COMMON);
+  const t = useTexts(TEXTS);
+  const common = useTexts(COMMON);
   const isMe = useMe().user.id === user.id;
   const right = user.isAdmin
     ? { id: 'take', label: t.takeRight, icon: <ShieldOff aria-hidden />, onAction: () => change({ isAdmin: false }) }
@@ -106,7 +106,7 @@ function UserRow({ user, change, setPassword, shutOut }: UserRowProps) {
       actions={(
         <Menu
           label={common.actions(user.name)} trigger={<IconButton label={common.actions(user.name)}><Ellipsis aria-hidden /></IconButton>}
-          // Nobody shuts themselves out or gives up the server.
+          // Server admins cannot deactivate themselves or drop their own rights.
           actions={isMe ? [password] : [password, right, power]}
         />
       )}

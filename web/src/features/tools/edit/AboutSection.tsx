@@ -1,4 +1,4 @@
-// What the tool is called and when it is used: for the model first, for people second.
+// Name, title, category and description of a tool.
 import { useQuery } from '@tanstack/react-query';
 import { Check, X } from 'lucide-react';
 import { memo } from 'react';
@@ -6,7 +6,7 @@ import { memo } from 'react';
 import type { Violation } from '@/api/client';
 import { TextField } from '@/components/Field';
 import { Card } from '@/components/Page';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { categoriesQuery } from '../list/pages';
 import css from './AboutSection.module.css';
@@ -14,16 +14,16 @@ import type { AboutDraft } from './draft';
 import type { Change } from './useDraft';
 import { messageAt } from './violations';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    what: 'What it does', name: 'Name', nameRule: 'Letters, digits, _ and -, at most 64. The model calls it by this.',
-    nameWrong: (wrong: string) => `“${wrong}” cannot be in a name: only letters, digits, _ and -.`, nameLong: (length: number) => `${length} characters; 64 are the most.`,
-    title: 'Title', titleHint: 'What people see. The name when empty.', titleEn: 'Title in English', titleZh: 'Title in Chinese',
-    category: 'Category', categoryHint: 'A word to group by; custom when empty.',
+    what: 'About', name: 'Name', nameRule: 'Letters, digits, _ and -, at most 64 characters. The model calls the tool by this name.',
+    nameWrong: (wrong: string) => `Names cannot contain “${wrong}”. Use letters, digits, _ and -.`, nameLong: (length: number) => `${length} characters. The maximum is 64.`,
+    title: 'Title', titleHint: 'Shown to people. Leave empty to use the name.', titleEn: 'Title in English', titleZh: 'Title in Chinese',
+    category: 'Category', categoryHint: 'Groups tools. Leave empty for “custom”.',
     description: 'Description', descriptionHint: 'The model reads this to decide when to call the tool, and how.',
     good: 'Helps the model', bad: 'Leaves it guessing',
-    goodText: 'Gives the weather of a city for up to 7 days: temperature in °C, rain, wind. Use it when somebody asks about weather or what to wear.',
-    badText: 'Weather API.', nameSpace: 'A name has no spaces: get_weather.',
+    goodText: 'Gives the weather of a city for up to 7 days: temperature in °C, rain, wind. Use it for questions about weather or clothing.',
+    badText: 'Weather API.', nameSpace: 'Names cannot contain spaces. Example: get_weather.',
   },
   {
     what: '它做什么', name: '名称', nameRule: '字母、数字、_ 和 -，最多 64 个字符。模型用它来调用。',
@@ -45,8 +45,8 @@ export interface AboutSectionProps {
 }
 
 export const AboutSection = memo(function AboutSection({ about, violations, change, isNew }: AboutSectionProps) {
-  const t = useWords(WORDS);
-  const nameError = wrongName(about.name, t) ?? messageAt(violations, 'name');
+  const t = useTexts(TEXTS);
+  const nameError = nameErrorOf(about.name, t) ?? messageAt(violations, 'name');
   const { title } = about;
   return (
     <Card title={t.what}>
@@ -81,22 +81,22 @@ export const AboutSection = memo(function AboutSection({ about, violations, chan
   );
 });
 
-/** The rule for names, said before the server has to. */
-function wrongName(name: string, t: Pick<typeof WORDS.zh, 'nameWrong' | 'nameLong' | 'nameSpace'>): string | undefined {
+/** Checks the rule for names while the user types. Returns the error, or `undefined` if the name is valid. */
+function nameErrorOf(name: string, t: Pick<typeof TEXTS.zh, 'nameWrong' | 'nameLong' | 'nameSpace'>): string | undefined {
   const wrong = /[^a-zA-Z0-9_-]/u.exec(name)?.[0];
   if (wrong !== undefined) return wrong === ' ' ? t.nameSpace : t.nameWrong(wrong);
   return name.length > 64 ? t.nameLong(name.length) : undefined;
 }
 
-/** A word of one's own, with those that are there to choose from. */
+/** The category field, with existing categories as suggestions. */
 function Category({ value, change, error }: { value: string; change: Change; error: string | undefined }) {
-  const t = useWords(WORDS);
-  const known = useQuery(categoriesQuery).data ?? [];
+  const t = useTexts(TEXTS);
+  const categories = useQuery(categoriesQuery).data ?? [];
   return (
     <div className={css.category}>
       <TextField label={t.category} description={t.categoryHint} value={value} onChange={(category) => change('about', { category })} placeholder="custom" error={error} />
       <div className={css.chips}>
-        {known.filter(({ category }) => category !== value).slice(0, 6).map(({ category }) => (
+        {categories.filter(({ category }) => category !== value).slice(0, 6).map(({ category }) => (
           <button key={category} type="button" className={css.chip} onClick={() => change('about', { category })}>{category}</button>
         ))}
       </div>

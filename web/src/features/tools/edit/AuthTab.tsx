@@ -1,4 +1,4 @@
-// How the request proves who sends it; credentials are best named as secrets.
+// The Auth tab: authentication of the request, with references to secrets.
 import { useQuery } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 
@@ -7,7 +7,7 @@ import { IconButton } from '@/components/Button';
 import { Select, TextField } from '@/components/Field';
 import { Menu } from '@/components/Menu';
 import { Hint } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { AUTH_FIELDS, type AuthDraft, type AuthField, type AuthType, CREDENTIALS } from './auth';
 import css from './Editor.module.css';
@@ -15,13 +15,13 @@ import { secretsQuery } from './secrets';
 import type { Change } from './useDraft';
 import { messageAt } from './violations';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     type: 'Type', none: 'None', bearer: 'Bearer token', basic: 'Name and password (Basic)', apiKey: 'API key', oauth2ClientCredentials: 'OAuth 2 client credentials',
     token: 'Token', username: 'Name', password: 'Password', in: 'Where', name: 'Name of the header or parameter', value: 'Key',
     tokenUrl: 'Token URL', clientId: 'Client id', clientSecret: 'Client secret', scope: 'Scope', header: 'In a header', query: 'In the query',
-    hint: 'Name a secret, or type the credential: it is encrypted as a secret when you save, and never shown again.',
-    noneHint: 'The request is sent without signing in.', use: 'Use a secret', noSecrets: 'No secrets yet',
+    hint: 'Enter a secret reference or the credential. A credential is encrypted as a secret when you save, and never shown again.',
+    noneHint: 'The request is sent without authentication.', use: 'Use a secret', noSecrets: 'No secrets yet',
   },
   {
     type: '类型', none: '无', bearer: 'Bearer 令牌', basic: '用户名和密码（Basic）', apiKey: 'API 密钥', oauth2ClientCredentials: 'OAuth 2 客户端凭证',
@@ -41,7 +41,7 @@ export interface AuthTabProps {
 }
 
 export function AuthTab({ auth, violations, change }: AuthTabProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const set = (name: AuthField, value: string) => change('auth', { fields: { ...auth.fields, [name]: value } });
   return (
     <div className={css.stack}>
@@ -75,9 +75,9 @@ interface CredentialProps {
   error: string | undefined;
 }
 
-/** Hidden while it is a credential itself; the name of a secret may be read. */
+/** A credential field. The text is masked unless it is a reference to a secret. */
 function Credential({ label, value, onChange, error }: CredentialProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const secrets = useQuery(secretsQuery).data ?? [];
   const isNamed = SCHEME.startsWith(value.slice(0, SCHEME.length));
   const names = secrets.map(({ name, owner }) => (owner === 'me' ? `me/${name}` : name));

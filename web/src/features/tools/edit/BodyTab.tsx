@@ -1,9 +1,9 @@
-// The body of the request, in the form of its type.
+// The Body tab: the editor for the type of the body.
 import type { Violation } from '@/api/client';
 import { CodeEditor } from '@/components/Code';
 import { Select, TextField } from '@/components/Field';
 import { ErrorNote, Hint } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import css from './Editor.module.css';
 import { KeyValues } from './KeyValues';
@@ -11,11 +11,11 @@ import { asBodyType, BODY_TYPES, hasRows, isBodyless, type RequestDraft } from '
 import type { Change } from './useDraft';
 import { messageAt } from './violations';
 
-const WORDS = words(
+const TEXTS = texts(
   {
     type: 'Type', json: 'JSON', form: 'Form (URL-encoded)', multipart: 'Form with files (multipart)', text: 'Text', binary: 'Binary',
-    body: 'Body', bodyless: (method: string) => `${method} requests seldom carry a body. Choose POST, PUT or PATCH to send one.`,
-    empty: 'Left empty, the arguments that the address and headers do not use become the body by themselves.',
+    body: 'Body', bodyless: (method: string) => `${method} requests usually have no body. Choose POST, PUT or PATCH to send one.`,
+    empty: 'If the body is empty, arguments that the URL and headers do not use are sent as the body.',
     fields: 'Fields of the form', binaryHint: 'A text, or artifact://ID for a file.',
     fileHint: 'A file is artifact://ID, or {"filename": "a.txt", "content": "…"}.',
   },
@@ -35,7 +35,7 @@ export interface BodyTabProps {
 }
 
 export function BodyTab({ request, violations, change }: BodyTabProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const error = messageAt(violations, 'config.body') ?? messageAt(violations, 'config.params') ?? messageAt(violations, 'config.bodyType');
   const isEmpty = request.bodyText.trim() === '' && request.bodyRows.length === 0;
   const setText = (bodyText: string) => change('request', { bodyText });

@@ -1,4 +1,4 @@
-// A tool of a kind without a form of its own: its definition as JSON, to edit or only to read.
+// The JSON editor and viewer of a definition, for kinds of tools without a form.
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, type SyntheticEvent, useEffect, useState } from 'react';
 
@@ -8,20 +8,20 @@ import { mergeChanges } from '@/components/conflict/mergeChanges';
 import { LeaveGuard } from '@/components/LeaveGuard';
 import { ErrorNote, Hint } from '@/components/Note';
 import { Card } from '@/components/Page';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import type { Definition } from './definition';
 import css from './Editor.module.css';
-import { isFields, parsed, same, spelled } from './json';
-import { Refusal } from './Refusal';
+import { isFields, parseJson, same, formatJson } from './json';
+import { SaveError } from './SaveError';
 import { SaveBar } from './SaveBar';
 import type { Newer } from './ToolEditor';
-import { isStale, refusedBy } from './useDraft';
+import { isStale, violationsIn } from './useDraft';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'Definition', notJson: 'This is not a JSON object yet.', kind: (kind: string) => `A tool of the kind “${kind}” is edited as its definition.`,
-    builtIn: 'This tool comes with Haft. Its definition can be read here, and cannot be changed.', noRight: 'You may read this definition. Changing it needs the role editor.',
+    title: 'Definition', notJson: 'This is not a JSON object.', kind: (kind: string) => `Tools of kind “${kind}” are edited as JSON.`,
+    builtIn: 'This tool is built into Haft. You can view its definition, but not change it.', noRight: 'You can view this definition. Changing it requires the editor role.',
   },
   {
     title: '定义', notJson: '还不是有效的 JSON 对象。', kind: (kind: string) => `“${kind}”类型的工具直接编辑其定义。`,
@@ -30,7 +30,7 @@ const WORDS = words(
 );
 
 export interface DefinitionEditorProps {
-  begun: Definition;
+  initial: Definition;
   kind: string;
   save: (definition: Definition, isOver: boolean) => Promise<unknown>;
   newer: Newer | undefined;
@@ -38,21 +38,21 @@ export interface DefinitionEditorProps {
   actions: ReactNode;
 }
 
-export function DefinitionEditor({ begun, kind, save, newer, reload, actions }: DefinitionEditorProps) {
-  const t = useWords(WORDS);
-  const [text, setText] = useState(() => spelled(begun));
+export function DefinitionEditor({ initial, kind, save, newer, reload, actions }: DefinitionEditorProps) {
+  const t = useTexts(TEXTS);
+  const [text, setText] = useState(() => formatJson(initial));
   const [sent, setSent] = useState<string>();
-  const [known, setKnown] = useState(begun);
-  if (known !== begun) {
-    setKnown(begun);
-    // What was typed while it was on its way stays.
-    if (sent === undefined || sent === text) setText(spelled(begun));
+  const [lastInitial, setLastInitial] = useState(initial);
+  if (lastInitial !== initial) {
+    setLastInitial(initial);
+    // Edits made while the request was running are kept.
+    if (sent === undefined || sent === text) setText(formatJson(initial));
     setSent(undefined);
   }
-  const value = parsed(text)?.value;
-  const isChanged = !same(value, begun);
+  const value = parseJson(text)?.value;
+  const isChanged = !same(value, initial);
   const [isComparing, setIsComparing] = useState(false);
-  const merged = newer === undefined || !isFields(value) ? value : mergeChanges(begun, value, newer.definition);
+  const merged = newer === undefined || !isFields(value) ? value : mergeChanges(initial, value, newer.definition);
   const saving = useMutation({
     mutationFn: ({ definition, isOver }: { definition: Definition; isOver: boolean }) => save(definition, isOver),
     onMutate: () => setSent(text),
@@ -63,11 +63,11 @@ export function DefinitionEditor({ begun, kind, save, newer, reload, actions }: 
     },
   });
   const isBehind = newer !== undefined && !saving.isPending;
-  // Who has changed nothing sees at once what somebody else changed.
+  // Without local changes, the editor loads a newer version at once.
   useEffect(() => {
     if (isBehind && !isChanged) reload();
   }, [isBehind, isChanged, reload]);
-  /** Does something with a definition, unless the text is no JSON object, which the note below the text says. */
+  /** Proceeds if the text is a JSON object. Otherwise the note below the editor shows the error. */
   const ifReadable = (definition: unknown, proceed: (definition: Definition) => void) => {
     if (isFields(definition)) proceed(definition);
     else setIsComparing(false);
@@ -86,8 +86,8 @@ export function DefinitionEditor({ begun, kind, save, newer, reload, actions }: 
     <form className={css.form} onSubmit={submit} noValidate>
       <LeaveGuard isChanged={isChanged} />
       <Hint>{t.kind(kind)}</Hint>
-      <Refusal
-        error={saving.error} elsewhere={refusedBy(saving.error)} hasMarked={false} isOvertaken={isBehind && isChanged}
+      <SaveError
+        error={saving.error} unassigned={violationsIn(saving.error)} hasFieldErrors={false} isOutdated={isBehind && isChanged}
         reload={load} compare={() => ifReadable(value, () => setIsComparing(true))}
       />
       <ConflictDialog
@@ -101,17 +101,17 @@ export function DefinitionEditor({ begun, kind, save, newer, reload, actions }: 
           {!isFields(value) && <ErrorNote>{t.notJson}</ErrorNote>}
         </div>
       </Card>
-      <SaveBar isNew={false} isChanged={isChanged} isPending={saving.isPending} discard={() => setText(spelled(begun))}>{actions}</SaveBar>
+      <SaveBar isNew={false} isChanged={isChanged} isPending={saving.isPending} discard={() => setText(formatJson(initial))}>{actions}</SaveBar>
     </form>
   );
 }
 
 export function DefinitionView({ definition, isBuiltIn }: { definition: Definition; isBuiltIn: boolean }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return (
     <div className={css.stack}>
       <Hint>{isBuiltIn ? t.builtIn : t.noRight}</Hint>
-      <CodeBlock text={spelled(definition)} label={t.title} />
+      <CodeBlock text={formatJson(definition)} label={t.title} />
     </div>
   );
 }

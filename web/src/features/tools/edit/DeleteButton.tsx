@@ -1,22 +1,22 @@
-// The button at the foot of the form that deletes the tool, after a question.
+// The button in the save bar that deletes the tool after a confirmation.
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 
 import { Button } from '@/components/Button';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { DeleteTool } from '../page/DeleteTool';
 import type { Tool } from '../page/tool';
 
-const WORDS = words({ button: 'Delete' }, { button: '删除' });
+const TEXTS = texts({ button: 'Delete' }, { button: '删除' });
 
 export function DeleteButton({ tool }: { tool: Tool }) {
-  const t = useWords(WORDS);
-  const [isAsked, setIsAsked] = useState(false);
+  const t = useTexts(TEXTS);
+  const [isConfirming, setIsConfirming] = useState(false);
   return (
     <>
-      <Button look="danger" icon={<Trash2 aria-hidden />} onPress={() => setIsAsked(true)}>{t.button}</Button>
-      {isAsked && <DeleteTool tool={tool} onClose={() => setIsAsked(false)} />}
+      <Button look="danger" icon={<Trash2 aria-hidden />} onPress={() => setIsConfirming(true)}>{t.button}</Button>
+      {isConfirming && <DeleteTool tool={tool} onClose={() => setIsConfirming(false)} />}
     </>
   );
 }

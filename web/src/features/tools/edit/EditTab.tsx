@@ -1,4 +1,4 @@
-// A tool that is there, to be changed: in the form for HTTP, as its definition for other kinds.
+// The Definition tab of an existing tool: a form for HTTP tools, JSON for other kinds.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 
@@ -15,9 +15,9 @@ import { isStale } from './useDraft';
 
 export interface EditTabProps {
   tool: Schemas['Tool'];
-  /** The version that `If-Match` names. */
+  /** The `ETag` of the tool, sent as `If-Match`. */
   tag: string | null;
-  /** The part of the request that is open at first. */
+  /** The tab of the request section that is open initially. */
   part?: string | undefined;
 }
 
@@ -28,18 +28,18 @@ export function EditTab({ tool, tag, part }: EditTabProps) {
   return <Editing key={tool.id} tool={tool} tag={tag} part={part} />;
 }
 
-/** The form stays with the version it was opened with, whatever comes in meanwhile, until that is saved or let go. */
+/** Keeps the version that was opened until it is saved or discarded, even if a newer one arrives. */
 function Editing({ tool, tag, part }: EditTabProps) {
   const queries = useQueryClient();
   const [base, setBase] = useState({ tool, tag });
   const { id } = base.tool;
-  const begun = useMemo(() => definitionOf(base.tool), [base.tool]);
+  const initial = useMemo(() => definitionOf(base.tool), [base.tool]);
   const save = async (definition: Definition, isOver: boolean) => {
     const expected = isOver ? tag : base.tag;
     const header = expected === null ? {} : { 'If-Match': expected };
     const saving = askTagged(api.PUT('/api/tools/{id}', { params: { path: { id }, header }, body: inputOf(definition) }));
     const saved = await saving.catch(async (error: unknown) => {
-      // The version that was faster is shown beside this one, whether or not an event has told of it.
+      // Fetch the newer version for the comparison, even if no event has announced it.
       if (isStale(error)) await queries.invalidateQueries({ queryKey: ['tools', 'page'] });
       throw error;
     });
@@ -52,9 +52,9 @@ function Editing({ tool, tag, part }: EditTabProps) {
     onSuccess: (now) => setBase({ tool: now.data, tag: now.tag }),
   });
   const reload = loading.mutate;
-  const isOvertaken = tool.version > base.tool.version;
-  const newer = useMemo(() => (isOvertaken ? { version: tool.version, definition: definitionOf(tool) } : undefined), [isOvertaken, tool]);
-  const shared = { begun, save, reload, newer, actions: <DeleteButton tool={base.tool} /> };
+  const isOutdated = tool.version > base.tool.version;
+  const newer = useMemo(() => (isOutdated ? { version: tool.version, definition: definitionOf(tool) } : undefined), [isOutdated, tool]);
+  const shared = { initial, save, reload, newer, actions: <DeleteButton tool={base.tool} /> };
   return (
     <div className={css.stack}>
       {loading.error !== null && <LoadFailed error={loading.error} again={reload} />}

@@ -1,23 +1,23 @@
-// What a call may cost: time, attempts and rates, with advice on what is usual.
+// The Limits tab: timeouts, retries, cache and rate limits, with advice on usual values.
 import type { Violation } from '@/api/client';
 import { NumberField } from '@/components/Field';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import css from './Editor.module.css';
 import type { LimitsDraft } from './limits';
 import type { Change } from './useDraft';
 import { messageAt } from './violations';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    time: 'Time and repeats', timeout: 'Time-out, in seconds', timeoutHint: '10–60 s suits most APIs. For one attempt; 30 when empty.',
-    timeoutShort: 'Shorter than the usual 10–60 s: slow moments of the API become errors.', timeoutLong: 'Longer than the usual 10–60 s: an agent waits all that time.',
-    total: 'In all, in seconds', totalHint: 'Over all attempts and pauses; 120 when empty.',
-    retries: 'Retries', retriesHint: '1–5 is usual. Empty: 3 where a repeat is safe.', retriesMany: 'More than the usual 1–5: a failing API is hit hard.',
-    delay: 'First pause, in milliseconds', delayHint: 'Doubles with each attempt; 1000 when empty.',
-    amount: 'How much', cache: 'Keep answers, in seconds', cacheHint: 'Equal arguments get the kept answer; only for tools that read.',
-    perMinute: 'Calls per minute', perMinuteHint: 'For each user; no limit when empty.', burst: 'Burst', burstHint: 'At once after a pause; one minute’s worth when empty.',
-    concurrency: 'Calls at once', concurrencyHint: 'No limit when empty.',
+    time: 'Timeouts and retries', timeout: 'Timeout, in seconds', timeoutHint: 'For one attempt. 10–60 s suits most APIs. Default 30.',
+    timeoutShort: 'Shorter than the usual 10–60 s: a slow API will cause errors.', timeoutLong: 'Longer than the usual 10–60 s: an agent may wait that long.',
+    total: 'Total timeout, in seconds', totalHint: 'For all attempts and delays. Default 120.',
+    retries: 'Retries', retriesHint: '1–5 is usual. Default: 3 if repeating is safe.', retriesMany: 'More than the usual 1–5: puts load on a failing API.',
+    delay: 'Retry delay, in milliseconds', delayHint: 'Doubles with each attempt. Default 1000.',
+    amount: 'Cache and rate limits', cache: 'Cache, in seconds', cacheHint: 'Equal arguments return the cached result. Only for read-only tools.',
+    perMinute: 'Calls per minute', perMinuteHint: 'Per user. Default: no limit.', burst: 'Burst', burstHint: 'Max calls at once after a pause. Default: the calls of one minute.',
+    concurrency: 'Max concurrency', concurrencyHint: 'Default: no limit.',
   },
   {
     time: '时间与重试', timeout: '超时（秒）', timeoutHint: '大多数接口 10–60 秒合适。单次尝试；留空为 30。',
@@ -38,7 +38,7 @@ export interface LimitsTabProps {
 }
 
 export function LimitsTab({ limits, violations, change }: LimitsTabProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const number = (name: 'retryCount' | 'retryDelay' | 'cacheTtl' | 'perMinute' | 'burst' | 'maxConcurrency', path: string = name) => ({
     value: limits[name], minimum: 0, onChange: (value: number | undefined) => change('limits', { [name]: value }), error: messageAt(violations, path),
   });
@@ -71,9 +71,9 @@ export function LimitsTab({ limits, violations, change }: LimitsTabProps) {
   );
 }
 
-/** What to say beside a number that is usual, small, or large. */
-function advice(value: number | undefined, least: number, most: number, usual: string, small: string, large: string): string {
+/** Returns the hint for a number that is usual, small or large. */
+function advice(value: number | undefined, low: number, high: number, usual: string, small: string, large: string): string {
   if (value === undefined) return usual;
-  if (value < least) return small;
-  return value > most ? large : usual;
+  if (value < low) return small;
+  return value > high ? large : usual;
 }

@@ -1,4 +1,4 @@
-// The request: method and address in one line, the rest in tabs below.
+// The Request section: method and URL, and tabs for the other settings.
 import { memo } from 'react';
 
 import type { Violation } from '@/api/client';
@@ -6,9 +6,9 @@ import { Select, TextField } from '@/components/Field';
 import { Hint, WarningNote } from '@/components/Note';
 import { Card } from '@/components/Page';
 import { Tabs } from '@/components/Tabs';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
-import { AnswerTab } from './AnswerTab';
+import { ResponseTab } from './ResponseTab';
 import { ArgumentsTab } from './ArgumentsTab';
 import { AuthTab } from './AuthTab';
 import { BodyTab } from './BodyTab';
@@ -20,14 +20,14 @@ import { LimitsTab } from './LimitsTab';
 import { METHODS } from './request';
 import { SafetyTab } from './SafetyTab';
 import type { Change } from './useDraft';
-import { messageAt, placeOf, type TabName } from './violations';
-import { TABS } from './words';
+import { messageAt, tabOf, type TabName } from './violations';
+import { TABS } from './texts';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    request: 'Request', method: 'Method', url: 'URL', base: 'Base URL', baseHint: 'Without a URL below, the model gives path, method and body itself.',
-    urlHint: 'Write {{name}} where the model gives a value. Secrets are secret://name, in headers, auth, params or body.',
-    paramsHint: 'Sent in the query, behind what the URL has already.', headersHint: 'Host, Content-Length and connection headers are set by Haft.',
+    request: 'Request', method: 'Method', url: 'URL', base: 'Base URL', baseHint: 'If the URL below is empty, the model chooses path, method and body.',
+    urlHint: 'Write {{name}} for values from the model. Write secret://name for secrets, in headers, auth, params or body.',
+    paramsHint: 'Appended to the query of the URL.', headersHint: 'Host, Content-Length and connection headers are set by Haft.',
     params: 'Query parameters', headers: 'Headers',
   },
   {
@@ -42,7 +42,7 @@ export interface RequestSectionProps {
   draft: Draft;
   definition: Definition;
   generated: unknown;
-  /** What the server says would go wrong in calls. */
+  /** Problems that calls would have, from the server. */
   warnings: readonly string[];
   violations: readonly Violation[];
   change: Change;
@@ -52,11 +52,11 @@ export interface RequestSectionProps {
 
 export const RequestSection = memo(function RequestSection(props: RequestSectionProps) {
   const { draft, definition, generated, warnings, violations, change, tab, setTab } = props;
-  const t = useWords(WORDS);
-  const names = useWords(TABS);
+  const t = useTexts(TEXTS);
+  const names = useTexts(TABS);
   const { request } = draft;
   const methods = METHODS.some((one) => one === request.method) ? METHODS : [...METHODS, request.method];
-  const wrong = new Set(violations.map(({ path }) => placeOf(path, definition)));
+  const wrong = new Set(violations.map(({ path }) => tabOf(path, definition)));
   const shared = { violations, change };
   const contents: [TabName, number, React.ReactNode][] = [
     ['params', request.query.length, (
@@ -75,7 +75,7 @@ export const RequestSection = memo(function RequestSection(props: RequestSection
     ['auth', 0, <AuthTab key="auth" auth={draft.auth} {...shared} />],
     ['safety', 0, <SafetyTab key="safety" limits={draft.limits} {...shared} />],
     ['arguments', 0, <ArgumentsTab key="arguments" schema={draft.schema} generated={generated} {...shared} />],
-    ['answer', 0, <AnswerTab key="answer" answer={draft.answer} later={draft.later} definition={definition} {...shared} />],
+    ['answer', 0, <ResponseTab key="answer" response={draft.response} deferred={draft.deferred} definition={definition} {...shared} />],
     ['limits', 0, <LimitsTab key="limits" limits={draft.limits} {...shared} />],
   ];
   return (
@@ -103,7 +103,7 @@ export const RequestSection = memo(function RequestSection(props: RequestSection
   );
 });
 
-/** `params` of the definition are the query here. */
+/** Maps violations of `config.params` to the query table. */
 function asQuery(violations: readonly Violation[]): Violation[] {
   return violations.map(({ path, message }) => ({ path: path.replace(/^config\.params/, 'config.query'), message }));
 }

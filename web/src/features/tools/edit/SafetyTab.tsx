@@ -1,20 +1,20 @@
-// What a call may do, and whom it asks first: approval, effect, and the hosts it may reach.
+// The Safety tab: policy, effect, and allowed domains.
 import type { Violation } from '@/api/client';
 import { Select, TextField } from '@/components/Field';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import css from './Editor.module.css';
 import type { LimitsDraft } from './limits';
 import type { Change } from './useDraft';
 import { messageAt } from './violations';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    policy: 'When an agent calls it', policyHint: 'Calls that ask first wait on the Approvals page.',
-    asDefault: 'Go ahead (default)', allow: 'Go ahead', ask: 'Ask a person first', block: 'Never',
-    askWhen: 'Ask only when', askWhenHint: 'Compares arguments: amount > 100 and currency != "EUR". Leave empty to ask for every call.',
-    effect: 'Effect', byMethod: 'By the method', byMethodHint: 'GET and HEAD read, PUT and DELETE may be repeated, the rest writes.',
-    read: 'Reads only', idempotent: 'Changes, may be repeated', write: 'Changes something each time',
+    policy: 'When an agent calls it', policyHint: 'Calls that need approval wait on the Approvals page.',
+    asDefault: 'Allow (default)', allow: 'Allow', ask: 'Ask for approval', block: 'Block',
+    askWhen: 'Ask only when', askWhenHint: 'A condition on the arguments, such as amount > 100 and currency != "EUR". Leave empty to ask for every call.',
+    effect: 'Effect', byMethod: 'By method', byMethodHint: 'GET and HEAD are read-only, PUT and DELETE idempotent, other methods write.',
+    read: 'Read-only', idempotent: 'Idempotent write', write: 'Write',
     domains: 'Allowed domains', domainsHint: 'One per line: api.example.com, *.example.com. Leave empty to allow the host of the URL only.',
   },
   {
@@ -33,11 +33,11 @@ export interface SafetyTabProps {
   change: Change;
 }
 
-/** The choice that leaves a field out of the definition. */
+/** The option that omits the field from the definition. */
 const AUTO = 'auto';
 
 export function SafetyTab({ limits, violations, change }: SafetyTabProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const effects = [
     { value: AUTO, label: t.byMethod, description: t.byMethodHint },
     ...(['read', 'idempotent', 'write'] as const).map((value) => ({ value, label: t[value] })),

@@ -1,13 +1,13 @@
-// The foot of the form: what is unsaved, and the button that saves it.
+// The bar at the end of the form: unsaved changes and the save button.
 import { Check } from 'lucide-react';
 import type { ReactNode } from 'react';
 
 import { Button } from '@/components/Button';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import css from './Editor.module.css';
 
-const WORDS = words(
+const TEXTS = texts(
   { save: 'Save', create: 'Create tool', discard: 'Discard changes', unsaved: 'Not saved yet', saved: 'All changes saved' },
   { save: '保存', create: '创建工具', discard: '放弃修改', unsaved: '尚未保存', saved: '已全部保存' },
 );
@@ -17,12 +17,12 @@ export interface SaveBarProps {
   isChanged: boolean;
   isPending: boolean;
   discard: () => void;
-  /** At the left. */
+  /** Controls at the left end. */
   children?: ReactNode;
 }
 
 export function SaveBar({ isNew, isChanged, isPending, discard, children }: SaveBarProps) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   return (
     <div className={css.bar}>
       {children}

@@ -1,4 +1,4 @@
-// The editor of an HTTP tool: the form, and beside it what it amounts to.
+// The editor of an HTTP tool: the form with a live preview beside it.
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, type SyntheticEvent, useEffect, useMemo, useRef, useState } from 'react';
 
@@ -8,80 +8,80 @@ import { mergeChanges } from '@/components/conflict/mergeChanges';
 import { Switch } from '@/components/Field';
 import { finishField } from '@/components/finishField';
 import { LeaveGuard } from '@/components/LeaveGuard';
-import { useSettled } from '@/components/useSettled';
-import { useLanguage, useWords, words } from '@/i18n/language';
+import { useDebounced } from '@/components/useDebounced';
+import { useLanguage, useTexts, texts } from '@/i18n/language';
 
 import { AboutSection } from './AboutSection';
 import { Aside } from './Aside';
 import { configOf, type Definition, inputOf } from './definition';
 import css from './Editor.module.css';
 import { fieldsOf, type Fields, without } from './json';
-import { Refusal } from './Refusal';
+import { SaveError } from './SaveError';
 import { RequestSection } from './RequestSection';
 import { SaveBar } from './SaveBar';
-import { isStale, refusedBy, useDraft } from './useDraft';
-import { placeOf, tabNamed, type TabName } from './violations';
+import { isStale, violationsIn, useDraft } from './useDraft';
+import { tabOf, tabNamed, type TabName } from './violations';
 
-const WORDS = words(
-  { active: 'Active', preview: 'What the form amounts to' },
+const TEXTS = texts(
+  { active: 'Active', preview: 'Preview of the tool' },
   { active: '启用', preview: '表单的结果' },
 );
 
 const PAUSE = 250;
 
-/** What is stored by now, and its number. */
+/** A newer version that another user saved. */
 export interface Newer {
   version: number;
   definition: Definition;
 }
 
 export interface ToolEditorProps {
-  /** Where the form begins; another one begins it anew. */
-  begun: Definition;
-  /** Of the tool that is changed; none for a new one. */
+  /** The initial definition. A different one resets the form. */
+  initial: Definition;
+  /** The id of an existing tool. */
   id?: string;
-  /** `isOver`: in place of the newer version that somebody else saved, instead of the one this was begun with. */
+  /** Saves the definition. `isOver` replaces the newer version of another user instead of the initial version. */
   save: (definition: Definition, isOver: boolean) => Promise<unknown>;
-  /** The newer version that somebody else saved. */
+  /** The newer version, if there is one. */
   newer?: Newer | undefined;
   reload?: () => void;
-  /** The part of the request that is open at first. */
+  /** The tab of the request section that is open initially. */
   part?: string | undefined;
-  /** Hears whether something is typed that is not saved. */
+  /** Called when the form becomes changed or unchanged. */
   onChanged?: (isChanged: boolean) => void;
-  /** Beside the switch at the foot. */
+  /** Controls beside the switch in the save bar. */
   actions?: ReactNode;
 }
 
-export function ToolEditor({ begun, id, save, newer, reload, part, onChanged, actions }: ToolEditorProps) {
-  const t = useWords(WORDS);
-  const state = useDraft(begun, id);
+export function ToolEditor({ initial, id, save, newer, reload, part, onChanged, actions }: ToolEditorProps) {
+  const t = useTexts(TEXTS);
+  const state = useDraft(initial, id);
   const { draft, definition, violations, isChanged, change } = state;
   const [tab, setTab] = useState<TabName>(() => tabNamed(part));
   const form = useRef<HTMLFormElement>(null);
-  const settled = useSettled(definition, PAUSE);
+  const settled = useDebounced(definition, PAUSE);
   const { schema, refused, warnings } = useSchema(settled);
   const [isComparing, setIsComparing] = useState(false);
-  const merged = useMemo(() => (newer === undefined ? definition : mergeChanges(begun, definition, newer.definition) as Definition), [begun, definition, newer]);
+  const merged = useMemo(() => (newer === undefined ? definition : mergeChanges(initial, definition, newer.definition) as Definition), [initial, definition, newer]);
   const saving = useMutation({
     mutationFn: (isOver: boolean) => save(isOver ? merged : definition, isOver),
     onMutate: state.send,
     onSuccess: () => setIsComparing(false),
     onError: (error) => {
-      const refused = refusedBy(error);
-      state.beStrict(refused);
+      const refused = violationsIn(error);
+      state.showAllViolations(refused);
       show(refused.map(({ path }) => path));
       setIsComparing(isStale(error));
     },
   });
-  /** Opens where the first thing is wrong, and goes there. */
+  /** Opens the tab of the first error and focuses its field. */
   const show = (paths: readonly string[]) => {
-    const places = paths.map((path) => placeOf(path, definition));
-    const inTab = places.find((place) => place !== undefined && place !== 'form');
-    if (!places.includes('form') && inTab !== undefined) setTab(inTab);
+    const tabs = paths.map((path) => tabOf(path, definition));
+    const inTab = tabs.find((found) => found !== undefined && found !== 'form');
+    if (!tabs.includes('form') && inTab !== undefined) setTab(inTab);
     setTimeout(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), 50);
   };
-  /** Does something with the draft, unless it holds half-typed JSON, which the definition leaves out. */
+  /** Proceeds unless the draft has invalid JSON, which the definition would omit. */
   const ifReadable = (proceed: () => void) => {
     if (!state.hasBrokenJson) {
       proceed();
@@ -99,20 +99,20 @@ export function ToolEditor({ begun, id, save, newer, reload, part, onChanged, ac
     if (event.key.toLowerCase() !== 's' || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     finishField(event.target);
-    // Once what the field gave is known here.
+    // After React has processed the field's change.
     setTimeout(() => form.current?.requestSubmit());
   };
-  // One's own change may be told of before it is answered.
+  // The event of this save may arrive before its response.
   const isBehind = newer !== undefined && !saving.isPending;
   useEffect(() => {
     if (isBehind && !isChanged) reload?.();
   }, [isBehind, isChanged, reload]);
   useEffect(() => onChanged?.(isChanged), [isChanged, onChanged]);
   useEffect(() => {
-    // The part that an address names is below what the tool is called.
+    // If the address names a tab, scroll to the tabs, which are below the fold.
     if (part !== undefined) form.current?.querySelector('[role="tablist"]')?.scrollIntoView({ block: 'center' });
   }, [part]);
-  const elsewhere = violations.filter(({ path }) => placeOf(path, definition) === undefined);
+  const unassigned = violations.filter(({ path }) => tabOf(path, definition) === undefined);
   const discard = () => {
     state.discard();
     saving.reset();
@@ -126,8 +126,8 @@ export function ToolEditor({ begun, id, save, newer, reload, part, onChanged, ac
     <form ref={form} className={css.editor} onSubmit={submit} onKeyDown={byKeys} noValidate>
       <LeaveGuard isChanged={isChanged} />
       <div className={css.form}>
-        <Refusal
-          error={saving.error} elsewhere={elsewhere} hasMarked={violations.length > elsewhere.length} isOvertaken={isBehind && isChanged}
+        <SaveError
+          error={saving.error} unassigned={unassigned} hasFieldErrors={violations.length > unassigned.length} isOutdated={isBehind && isChanged}
           reload={load} compare={() => ifReadable(() => setIsComparing(true))}
         />
         <AboutSection about={draft.about} violations={violations} change={change} isNew={id === undefined} />
@@ -151,13 +151,13 @@ export function ToolEditor({ begun, id, save, newer, reload, part, onChanged, ac
 interface Preview {
   schema: unknown;
   refused: string | undefined;
-  /** What would go wrong in calls, such as an address that this server refuses. */
+  /** Problems that calls would have, such as an address that this server refuses. */
   warnings: readonly string[];
 }
 
 const NO_WARNINGS: readonly string[] = [];
 
-/** The addresses of `auth` and `poll`, without anything else of them. */
+/** Returns only the addresses of `auth` and `poll`. */
 function addressesOf(config: Fields): Fields {
   const { tokenUrl } = fieldsOf(config['auth']);
   const { url } = fieldsOf(config['poll']);
@@ -167,25 +167,25 @@ function addressesOf(config: Fields): Fields {
   };
 }
 
-/** The schema that the tool would have, by what the request says; the last one while the next is asked for. */
+/** Fetches the generated schema for the request. Keeps the previous one while a new one loads. */
 function useSchema(definition: Definition): Preview {
-  // Warnings are in the language of the request.
+  // Warnings depend on the language.
   const { language } = useLanguage();
   const { type, inputSchema } = definition;
-  // A credential that is not filled in yet says nothing about arguments, nor does how the answer comes.
+  // Credentials, limits and the result mode do not affect the schema.
   const whole = configOf(definition);
   const config = {
     ...without(whole, 'auth', 'security', 'redact', 'responseFilter', 'imported', 'poll', 'callback'),
     ...addressesOf(whole),
   };
-  const isAsked = ['url', 'baseUrl', 'endpoint'].some((name) => name in config);
+  const isEnabled = ['url', 'baseUrl', 'endpoint'].some((name) => name in config);
   const preview = useQuery({
     queryKey: ['tools', 'schema', type, config, inputSchema, language],
     queryFn: () => ask(api.POST('/api/tools/schema-preview', { body: inputOf({ type, config, inputSchema }) })),
-    enabled: isAsked,
+    enabled: isEnabled,
     placeholderData: keepPreviousData,
     gcTime: 0,
   });
-  const data = isAsked ? preview.data : undefined;
+  const data = isEnabled ? preview.data : undefined;
   return { schema: data?.inputSchema, refused: preview.error?.message, warnings: data?.warnings ?? NO_WARNINGS };
 }

@@ -1,19 +1,19 @@
-// A schema's arguments as a list: each may be changed, and what the list does not show stays.
-import { type Fields, fieldsOf, isFields, listOf, parsed, textOf, withField } from './json';
+// Edits the arguments of a JSON Schema as a list. Keywords that the list does not show are preserved.
+import { type Fields, fieldsOf, isFields, listOf, parseJson, textOf, withField } from './json';
 
 export const ARGUMENT_TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'object'] as const;
 
 export interface Argument {
   name: string;
-  /** Empty where the schema says it otherwise than by one word. */
+  /** Empty if the schema does not declare exactly one type. */
   type: string;
   description: string;
   isRequired: boolean;
-  /** As one types it: a text as it is, anything else as JSON. */
+  /** The default as text: strings verbatim, other values as JSON. */
   fallback: string;
 }
 
-/** Whether the list says all there is of who belongs to it. */
+/** Returns true if the schema is a plain object whose arguments can be edited as a list. */
 export function isListable(schema: unknown): schema is Fields {
   if (!isFields(schema) || schema['type'] !== 'object') return false;
   return !['oneOf', 'anyOf', 'allOf', '$ref'].some((name) => name in schema);
@@ -46,16 +46,16 @@ export function addArgument(schema: Fields): Fields {
 }
 
 export function removeArgument(schema: Fields, name: string): Fields {
-  const properties = Object.entries(fieldsOf(schema['properties'])).filter(([known]) => known !== name);
-  return { ...schema, properties: Object.fromEntries(properties), required: requiredOf(schema).filter((known) => known !== name) };
+  const properties = Object.entries(fieldsOf(schema['properties'])).filter(([key]) => key !== name);
+  return { ...schema, properties: Object.fromEntries(properties), required: requiredOf(schema).filter((key) => key !== name) };
 }
 
-/** A name that is empty or taken changes nothing. */
+/** Renames an argument. Ignores an empty name and one that is already used. */
 export function renameArgument(schema: Fields, name: string, next: string): Fields {
   const properties = fieldsOf(schema['properties']);
   if (next === '' || next in properties) return schema;
-  const renamed = Object.entries(properties).map(([known, property]) => [known === name ? next : known, property] as const);
-  const required = requiredOf(schema).map((known) => (known === name ? next : known));
+  const renamed = Object.entries(properties).map(([key, property]) => [key === name ? next : key, property] as const);
+  const required = requiredOf(schema).map((key) => (key === name ? next : key));
   return withField({ ...schema, properties: Object.fromEntries(renamed) }, 'required', 'required' in schema ? required : undefined);
 }
 
@@ -67,13 +67,13 @@ export function changeArgument(schema: Fields, name: string, change: Partial<Omi
   if (change.fallback !== undefined) property = withField(property, 'default', valueOf(textOf(property['type']), change.fallback));
   const next = { ...schema, properties: { ...properties, [name]: property } };
   if (change.isRequired === undefined) return next;
-  const others = requiredOf(schema).filter((known) => known !== name);
+  const others = requiredOf(schema).filter((key) => key !== name);
   return { ...next, required: change.isRequired ? [...others, name] : others };
 }
 
 function valueOf(type: string, text: string): unknown {
   if (text === '') return undefined;
   if (type === 'string') return text;
-  const json = parsed(text);
+  const json = parseJson(text);
   return json === undefined ? text : json.value;
 }

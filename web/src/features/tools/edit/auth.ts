@@ -1,4 +1,4 @@
-// How a request proves who sends it, as the form has it.
+// Authentication settings of an HTTP tool, from and to the definition.
 import { configOf, type Definition } from './definition';
 import { type Fields, fieldsOf, textOf, withField } from './json';
 
@@ -13,7 +13,7 @@ export const AUTH_FIELDS = {
 export type AuthType = keyof typeof AUTH_FIELDS;
 export type AuthField = (typeof AUTH_FIELDS)[AuthType][number];
 
-/** Those whose value nobody should read. */
+/** Fields that hold a credential and are masked in the form. */
 export const CREDENTIALS: readonly AuthField[] = ['token', 'password', 'value', 'clientSecret'];
 
 export interface AuthDraft {
@@ -30,8 +30,8 @@ export function readAuth(definition: Definition): AuthDraft {
   const given = fieldsOf(auth);
   const type = textOf(auth) || textOf(given['type']);
   if (!isAuthType(type)) return { type: 'none', fields: {} };
-  const known: readonly AuthField[] = AUTH_FIELDS[type];
-  return { type, fields: Object.fromEntries(known.flatMap((name) => (name in given ? [[name, textOf(given[name])]] : []))) };
+  const names: readonly AuthField[] = AUTH_FIELDS[type];
+  return { type, fields: Object.fromEntries(names.flatMap((name) => (name in given ? [[name, textOf(given[name])]] : []))) };
 }
 
 export function writeAuth(definition: Definition, auth: AuthDraft): Definition {
@@ -40,10 +40,10 @@ export function writeAuth(definition: Definition, auth: AuthDraft): Definition {
 
 function authFrom({ type, fields }: AuthDraft): Fields | undefined {
   if (type === 'none') return undefined;
-  const known: readonly AuthField[] = AUTH_FIELDS[type];
-  const said = known.flatMap((name) => {
+  const names: readonly AuthField[] = AUTH_FIELDS[type];
+  const filled = names.flatMap((name) => {
     const value = fields[name] ?? (name === 'in' ? 'header' : '');
     return value === '' ? [] : [[name, value]];
   });
-  return { type, ...Object.fromEntries(said) as Fields };
+  return { type, ...Object.fromEntries(filled) as Fields };
 }

@@ -1,26 +1,26 @@
-// What a pasted cURL command becomes, put together from what the server found in it and from the command itself.
+// The preview of a pasted cURL command, combined from the server's report and the command text.
 import type { Schemas } from '@/api/client';
 
 import { fieldsOf, textOf } from './json';
 
-export type Found = Schemas['ImportReport']['tools'][number];
+export type ImportedTool = Schemas['ImportReport']['tools'][number];
 
 export interface Argument {
   name: string;
   type: string;
   isRequired: boolean;
   description: string;
-  /** What is sent where the model gives nothing; undefined where there is none. */
+  /** The default as JSON; `undefined` if there is none. */
   preset: string | undefined;
 }
 
 export interface CurlRequest {
   method: string;
-  /** With `{name}` where an argument goes; only the path where the command does not show the rest plainly. */
+  /** With `{name}` for arguments. Only the path if the command has no address that matches it. */
   url: string;
-  /** Names alone: a value may be a credential. */
+  /** Only names, because a value may be a credential. */
   headers: readonly string[];
-  /** Arguments that go into the body. */
+  /** Arguments sent in the body. */
   body: readonly string[];
 }
 
@@ -47,20 +47,20 @@ function typeOf(schema: unknown): string {
   return named === '' ? 'any' : named;
 }
 
-/** `isAlone`: whether everything in the command is of this one request. */
-export function requestOf(tool: Found, command: string, isAlone: boolean): CurlRequest {
+/** `isAlone` is true if the command has only this request, so that all its headers belong to it. */
+export function requestOf(tool: ImportedTool, command: string, isAlone: boolean): CurlRequest {
   const { method, path } = tool;
   const names = argumentsOf(tool.inputSchema).map(({ name }) => name);
-  const address = [...command.matchAll(ADDRESS)].map(([text]) => addressOf(text)).find((one) => one !== undefined && fits(one, path));
+  const address = [...command.matchAll(ADDRESS)].map(([text]) => addressOf(text)).find((one) => one !== undefined && matchesPath(one, path));
   const query = [...new Set(address?.searchParams.keys())];
   const headers = isAlone ? [...new Set([...command.matchAll(HEADER)].map((match) => match[1] ?? ''))] : [];
-  const taken = new Set([...query, ...headers.map(asArgument), ...[...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])]);
+  const used = new Set([...query, ...headers.map(asArgument), ...[...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])]);
   const isBodyless = method === 'GET' || method === 'HEAD';
   const sent = query.map((name) => `${name}=${names.includes(name) ? `{${name}}` : '•••'}`).join('&');
   return {
     method, headers,
     url: `${address?.origin ?? ''}${path}${sent === '' ? '' : `?${sent}`}`,
-    body: isBodyless || !isAlone ? [] : names.filter((name) => !taken.has(name)),
+    body: isBodyless || !isAlone ? [] : names.filter((name) => !used.has(name)),
   };
 }
 
@@ -68,14 +68,14 @@ function addressOf(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
-/** Whether an address is that of the path, whatever stands where arguments go. */
-function fits(address: URL, path: string): boolean {
+/** Returns true if an address matches the path; path parameters match any segment. */
+function matchesPath(address: URL, path: string): boolean {
   const [given, found] = [address.pathname, path].map((one) => one.split('/'));
   if (given === undefined || found?.length !== given.length) return false;
   return found.every((part, at) => part === given[at] || VARIABLE.test(part) || VARIABLE.test(given[at] ?? ''));
 }
 
-/** As the server names the argument of a header. */
+/** Converts a header name to the server's name of its argument. */
 function asArgument(name: string): string {
   return name.replace(/\W/g, '_');
 }

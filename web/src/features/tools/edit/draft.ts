@@ -1,17 +1,17 @@
-// The form's own idea of a tool, and the way to the definition and back. Only a part that was changed is written,
-// so whatever the form does not know stays as it was.
-import { type AnswerDraft, readAnswer, writeAnswer } from './answer';
+// The draft of a tool in the form, from and to its definition. Only changed parts are written,
+// so settings that the form does not show are preserved.
+import { type ResponseDraft, readResponse, writeResponse } from './response';
 import { type AuthDraft, readAuth, writeAuth } from './auth';
 import { configOf, type Definition } from './definition';
-import { type Fields, fieldsOf, isFields, parsed, same, spelled, textOf, withField } from './json';
-import { type LaterDraft, readLater, writeLater } from './later';
+import { type Fields, fieldsOf, isFields, parseJson, same, formatJson, textOf, withField } from './json';
+import { type DeferredDraft, readDeferred, writeDeferred } from './deferred';
 import { type LimitsDraft, readLimits, writeLimits } from './limits';
 import { isBodyWrong, readRequest, type RequestDraft, writeRequest } from './request';
 import { fieldsFrom, type Row, rowsOf } from './rows';
 
 export interface AboutDraft {
   name: string;
-  /** One text, or one for each language. */
+  /** One text, or a text per language. */
   title: string | { en: string; zh: string };
   description: string;
   category: string;
@@ -19,7 +19,7 @@ export interface AboutDraft {
 }
 
 export interface SchemaDraft {
-  /** Given, and not made from the variables. */
+  /** Written by the user, not generated from the variables. */
   isOwn: boolean;
   text: string;
 }
@@ -30,8 +30,8 @@ export interface Draft {
   headers: { rows: readonly Row[] };
   auth: AuthDraft;
   schema: SchemaDraft;
-  answer: AnswerDraft;
-  later: LaterDraft;
+  response: ResponseDraft;
+  deferred: DeferredDraft;
   limits: LimitsDraft;
 }
 
@@ -51,9 +51,9 @@ const PARTS: { [K in PartName]: Part<Draft[K]> } = {
   },
   auth: { read: readAuth, write: writeAuth },
   schema: { read: readSchema, write: writeSchema },
-  answer: { read: readAnswer, write: writeAnswer },
-  // After what is sent, which may say by itself how the answer comes.
-  later: { read: readLater, write: writeLater },
+  response: { read: readResponse, write: writeResponse },
+  // After the request, whose `{{callbackUrl}}` may imply the result mode.
+  deferred: { read: readDeferred, write: writeDeferred },
   limits: { read: readLimits, write: writeLimits },
 };
 
@@ -66,31 +66,31 @@ export function draftOf(definition: Definition): Draft {
     headers: PARTS.headers.read(definition),
     auth: PARTS.auth.read(definition),
     schema: PARTS.schema.read(definition),
-    answer: PARTS.answer.read(definition),
-    later: PARTS.later.read(definition),
+    response: PARTS.response.read(definition),
+    deferred: PARTS.deferred.read(definition),
     limits: PARTS.limits.read(definition),
   };
 }
 
-/** The draft of what was saved, with the parts that were changed since that was sent. */
-export function begunAnew(begun: Definition, draft: Draft, sent: Draft): Draft {
-  return NAMES.reduce((next, name) => (draft[name] === sent[name] ? next : { ...next, [name]: draft[name] }), draftOf(begun));
+/** Rebases the draft on the saved definition. Parts changed since the save request are kept. */
+export function rebaseDraft(initial: Definition, draft: Draft, sent: Draft): Draft {
+  return NAMES.reduce((next, name) => (draft[name] === sent[name] ? next : { ...next, [name]: draft[name] }), draftOf(initial));
 }
 
-/** The definition that the form now says, begun from the one it was opened with. */
-export function definitionFrom(begun: Definition, draft: Draft): Definition {
-  return NAMES.reduce((definition, name) => written(name, begun, definition, draft[name]), begun);
+/** Applies the changed parts of the draft to the initial definition. */
+export function definitionFrom(initial: Definition, draft: Draft): Definition {
+  return NAMES.reduce((definition, name) => writePart(name, initial, definition, draft[name]), initial);
 }
 
-function written<K extends PartName>(name: K, begun: Definition, definition: Definition, value: Draft[K]): Definition {
+function writePart<K extends PartName>(name: K, initial: Definition, definition: Definition, value: Draft[K]): Definition {
   const part: Part<Draft[K]> = PARTS[name];
-  return same(value, part.read(begun)) ? definition : part.write(definition, value);
+  return same(value, part.read(initial)) ? definition : part.write(definition, value);
 }
 
-/** What is wrong before anybody is asked: paths of texts that should be JSON. */
+/** Returns the paths of fields whose text is not valid JSON. */
 export function brokenJson(draft: Draft): string[] {
   const broken = isBodyWrong(draft.request) ? ['config.body'] : [];
-  if (draft.schema.isOwn && !isFields(parsed(draft.schema.text)?.value)) broken.push('inputSchema');
+  if (draft.schema.isOwn && !isFields(parseJson(draft.schema.text)?.value)) broken.push('inputSchema');
   return broken;
 }
 
@@ -115,7 +115,7 @@ function writeAbout(definition: Definition, about: AboutDraft): Definition {
   return next;
 }
 
-/** A title without the languages that were left empty; undefined if nothing is left. */
+/** Removes languages with an empty title. Returns `undefined` if none is left. */
 function titleFrom(title: AboutDraft['title']): unknown {
   if (typeof title === 'string') return title === '' ? undefined : title;
   const given = Object.entries(title).filter(([, text]) => text !== '');
@@ -124,11 +124,11 @@ function titleFrom(title: AboutDraft['title']): unknown {
 
 function readSchema(definition: Definition): SchemaDraft {
   const schema = definition['inputSchema'];
-  return isFields(schema) ? { isOwn: true, text: spelled(schema) } : { isOwn: false, text: '' };
+  return isFields(schema) ? { isOwn: true, text: formatJson(schema) } : { isOwn: false, text: '' };
 }
 
 function writeSchema(definition: Definition, { isOwn, text }: SchemaDraft): Definition {
   if (!isOwn) return withField(definition, 'inputSchema', undefined);
-  const schema = parsed(text)?.value;
+  const schema = parseJson(text)?.value;
   return isFields(schema) ? { ...definition, inputSchema: schema } : definition;
 }

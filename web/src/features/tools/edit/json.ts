@@ -1,4 +1,4 @@
-// Small questions about JSON values of which nobody knows the shape.
+// Functions that read and change JSON values of unknown shape.
 
 export { isEqual as same } from '@/components/conflict/mergeChanges';
 
@@ -8,7 +8,7 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value if it is an object, else an empty one. */
+/** Returns the value if it is an object, else an empty object. */
 export function fieldsOf(value: unknown): Fields {
   return isFields(value) ? value : {};
 }
@@ -29,13 +29,13 @@ export function without(fields: Fields, ...names: string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 }
 
-/** Sets a field, or takes it away where there is no value. */
+/** Sets a field; `undefined` removes it. */
 export function withField(fields: Fields, name: string, value: unknown): Fields {
   return value === undefined ? without(fields, name) : { ...fields, [name]: value };
 }
 
-/** What a text spells, or nothing where it is not JSON. */
-export function parsed(text: string): { value: unknown } | undefined {
+/** Parses JSON. Returns `undefined` if the text is not valid JSON. */
+export function parseJson(text: string): { value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) as unknown };
   } catch {
@@ -43,6 +43,6 @@ export function parsed(text: string): { value: unknown } | undefined {
   }
 }
 
-export function spelled(value: unknown): string {
+export function formatJson(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }

@@ -1,10 +1,10 @@
-// What a call may cost and do, as the form has it: empty fields leave it to the defaults.
-import { linesOf } from './answer';
+// Limits, effect and policy of a tool, from and to the definition. Empty fields use the defaults.
+import { linesOf } from './response';
 import { configOf, type Definition } from './definition';
 import { type Fields, fieldsOf, listOf, numberOf, same, textOf, withField, without } from './json';
 
 export interface LimitsDraft {
-  /** One host in each line. */
+  /** One host per line. */
   allowedDomains: string;
   timeout: number | undefined;
   totalTimeout: number | undefined;
@@ -16,12 +16,12 @@ export interface LimitsDraft {
   maxConcurrency: number | undefined;
   effect: string;
   policy: string;
-  /** Of policy `ask`: only when this holds. */
+  /** With policy `ask`: a condition on the arguments. Empty asks for every call. */
   askWhen: string;
 }
 
-const NUMBERS = ['totalTimeout', 'retryCount', 'retryDelay', 'cacheTtl', 'maxConcurrency'] as const;
-const WORDS = ['effect', 'policy'] as const;
+const NUMBER_FIELDS = ['totalTimeout', 'retryCount', 'retryDelay', 'cacheTtl', 'maxConcurrency'] as const;
+const TEXT_FIELDS = ['effect', 'policy'] as const;
 
 export function readLimits(definition: Definition): LimitsDraft {
   const security = fieldsOf(configOf(definition)['security']);
@@ -38,18 +38,18 @@ export function readLimits(definition: Definition): LimitsDraft {
     burst: numberOf(rate['burst']),
     maxConcurrency: numberOf(definition['maxConcurrency']),
     effect: textOf(definition['effect']),
-    // A condition alone asks too.
+    // A condition without a policy means `ask`.
     policy: textOf(definition['policy']) || (askWhen === '' ? '' : 'ask'),
     askWhen,
   };
 }
 
-/** Only what was changed; a time limit then stands in one place. */
+/** Writes changed fields. A changed timeout moves from `config.security` to the top level. */
 export function writeLimits(definition: Definition, limits: LimitsDraft): Definition {
   const before = readLimits(definition);
   let next: Fields = definition;
-  for (const name of NUMBERS) if (limits[name] !== before[name]) next = withField(next, name, limits[name]);
-  for (const name of WORDS) if (limits[name] !== before[name]) next = withField(next, name, limits[name] === '' ? undefined : limits[name]);
+  for (const name of NUMBER_FIELDS) if (limits[name] !== before[name]) next = withField(next, name, limits[name]);
+  for (const name of TEXT_FIELDS) if (limits[name] !== before[name]) next = withField(next, name, limits[name] === '' ? undefined : limits[name]);
   const askWhen = limits.policy === 'ask' ? limits.askWhen.trim() : '';
   if (askWhen !== before.askWhen) next = withField(next, 'askWhen', askWhen === '' ? undefined : askWhen);
   if (limits.perMinute !== before.perMinute || limits.burst !== before.burst) {

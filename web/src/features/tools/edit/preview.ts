@@ -1,4 +1,4 @@
-// The request as it will be sent, with variables still visible and credentials hidden.
+// The preview of the request: variables as placeholders, credentials masked.
 import { readAuth } from './auth';
 import { configOf, type Definition } from './definition';
 import { fieldsOf, isFields, textOf } from './json';
@@ -23,15 +23,15 @@ const TYPES: Record<string, string> = {
   binary: 'application/octet-stream',
 };
 
-/** `schema` is the one that the tool would have: arguments that nothing takes are sent too. */
+/** Builds the preview. `schema` is the schema of the arguments; unused ones are sent too. */
 export function previewOf(definition: Definition, schema: unknown): Preview {
   const request = readRequest(definition);
-  const spare = spareArguments(definition, schema);
+  const unused = unusedArguments(definition, schema);
   const goesToQuery = isBodyless(request.method) || request.method === 'DELETE';
   const auth = authParts(definition);
-  const query = [...pairs(fieldsOf(queryOf(definition))), ...(goesToQuery ? spare : []), ...auth.query];
+  const query = [...pairs(fieldsOf(queryOf(definition))), ...(goesToQuery ? unused : []), ...auth.query];
   const headers = [...headersOf(definition), ...auth.headers];
-  const body = bodyText(request, goesToQuery ? [] : spare);
+  const body = bodyText(request, goesToQuery ? [] : unused);
   const isTyped = headers.some(([name]) => name.toLowerCase() === 'content-type');
   if (body !== undefined && !isTyped) headers.push(['Content-Type', TYPES[request.bodyType] ?? request.bodyType]);
   return { method: request.method, url: addressOf(request, query), headers, body };
@@ -65,7 +65,7 @@ function headersOf(definition: Definition): [string, string][] {
   return pairs(fieldsOf(configOf(definition)['headers'])).map(([name, value]) => [name, SENSITIVE.test(name) ? hidden(value) : value]);
 }
 
-/** Names of secrets and variables may be read; whatever else is in such a value may not. */
+/** Masks a value, except for references to secrets and variables. */
 function hidden(value: string): string {
   if (value === '' || value.includes('secret://') || value.includes('{{')) return value;
   return /^(Bearer|Basic|Token)\s/i.exec(value) === null ? MASK : `${value.split(/\s/)[0] ?? ''} ${MASK}`;
@@ -82,8 +82,8 @@ function authParts(definition: Definition): { headers: [string, string][]; query
   return fields.in === 'query' ? { ...none, query: [pair] } : { ...none, headers: [pair] };
 }
 
-/** Without params, query and body, what the address and the headers do not use goes along by itself. */
-function spareArguments(definition: Definition, schema: unknown): [string, string][] {
+/** Returns the arguments that are sent automatically: without params, query and body, all that the URL and headers do not use. */
+function unusedArguments(definition: Definition, schema: unknown): [string, string][] {
   const config = configOf(definition);
   const isGeneric = textOf(config['url']) === '' && textOf(config['endpoint']) === '';
   if (isGeneric || ['params', 'query', 'body'].some((name) => config[name] !== undefined && config[name] !== null)) return [];
@@ -92,8 +92,8 @@ function spareArguments(definition: Definition, schema: unknown): [string, strin
   return names.filter((name) => !used.includes(name)).map((name) => [name, `{{${name}}}`]);
 }
 
-function bodyText(request: RequestDraft, spare: readonly [string, string][]): string | undefined {
-  const body = bodyOf(request) ?? (spare.length === 0 ? undefined : Object.fromEntries(spare));
+function bodyText(request: RequestDraft, unused: readonly [string, string][]): string | undefined {
+  const body = bodyOf(request) ?? (unused.length === 0 ? undefined : Object.fromEntries(unused));
   if (body === undefined) return undefined;
   if (request.bodyType === 'form' && isFields(body)) return pairs(body).map(([name, value]) => `${name}=${value}`).join('&');
   if (request.bodyType === 'multipart' && isFields(body)) return pairs(body).map(([name, value]) => `${name}: ${value}`).join('\n');
@@ -105,7 +105,7 @@ export interface Piece {
   kind: 'text' | 'variable' | 'secret';
 }
 
-/** A text cut where something in it deserves to be seen. */
+/** Splits a text into plain text, variables and secrets. */
 export function piecesOf(text: string): Piece[] {
   return text.split(/(\{\{[^}]*\}\}|secret:\/\/[\w./-]+|•+)/).filter((part) => part !== '').map((part) => {
     if (part.startsWith('{{')) return { text: part, kind: 'variable' };

@@ -1,6 +1,6 @@
-// The request of an HTTP tool as the form has it: method, address, query and body.
+// The request of an HTTP tool (method, URL, query, body), from and to the definition.
 import { configOf, type Definition } from './definition';
-import { type Fields, isFields, parsed, spelled, textOf, withField, without } from './json';
+import { type Fields, isFields, parseJson, formatJson, textOf, withField, without } from './json';
 import { fieldsFrom, type Row, rowsOf } from './rows';
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const;
@@ -12,15 +12,15 @@ export interface RequestDraft {
   url: string;
   query: readonly Row[];
   bodyType: string;
-  /** The body as text: JSON, or as it is sent. */
+  /** The body as JSON or plain text, depending on `bodyType`. */
   bodyText: string;
-  /** A body that is sent as text, but is not one in the definition: `{"base64"}`. */
+  /** The body is a JSON value although its type is text or binary, such as `{"base64"}`. */
   isBodyJson: boolean;
-  /** The body of a form, field by field. */
+  /** The fields of a form body. */
   bodyRows: readonly Row[];
 }
 
-/** `params` of these is the query; of the others it is the body. */
+/** Returns true for methods whose `params` are the query. For others they are the body. */
 export function isBodyless(method: string): boolean {
   return method === 'GET' || method === 'HEAD';
 }
@@ -44,41 +44,41 @@ export function readRequest(definition: Definition): RequestDraft {
 
 type Body = Pick<RequestDraft, 'bodyType' | 'bodyText' | 'isBodyJson' | 'bodyRows'>;
 
-/** A body, which may be absent, in the form of its type. */
+/** Reads a body, which may be `undefined`, into the form fields of its type. */
 export function readBody(bodyType: string, body: unknown): Body {
   const empty = { bodyType, bodyText: '', isBodyJson: false, bodyRows: [] };
   if (body === undefined) return empty;
   if (hasRows(bodyType) && isFields(body)) return { ...empty, bodyRows: rowsOf(body) };
-  if (bodyType === 'json') return { ...empty, bodyText: spelled(body) };
-  return typeof body === 'string' ? { ...empty, bodyText: body } : { ...empty, bodyText: spelled(body), isBodyJson: true };
+  if (bodyType === 'json') return { ...empty, bodyText: formatJson(body) };
+  return typeof body === 'string' ? { ...empty, bodyText: body } : { ...empty, bodyText: formatJson(body), isBodyJson: true };
 }
 
-/** The body that the form says; text that should be JSON and is not stays text. */
+/** Returns the body from the form fields. Text that is not valid JSON stays text. */
 export function bodyOf(request: Body): unknown {
   if (hasRows(request.bodyType) && request.bodyRows.length > 0) return fieldsFrom(request.bodyRows);
   if (request.bodyText.trim() === '') return undefined;
   if (request.bodyType !== 'json' && !request.isBodyJson) return request.bodyText;
-  const json = parsed(request.bodyText);
+  const json = parseJson(request.bodyText);
   return json === undefined ? request.bodyText : json.value;
 }
 
-/** The same body as another type has it. */
+/** Converts the body to another type. */
 export function asBodyType(request: RequestDraft, bodyType: string): RequestDraft {
   const body = bodyOf(request);
-  const text = hasRows(bodyType) || bodyType === 'json' || typeof body === 'string' ? body : textOrNothing(body);
+  const text = hasRows(bodyType) || bodyType === 'json' || typeof body === 'string' ? body : textOrUndefined(body);
   return { ...request, ...readBody(bodyType, text) };
 }
 
-function textOrNothing(body: unknown): string | undefined {
-  return body === undefined ? undefined : spelled(body);
+function textOrUndefined(body: unknown): string | undefined {
+  return body === undefined ? undefined : formatJson(body);
 }
 
 export function isBodyWrong(request: RequestDraft): boolean {
   const isJson = request.bodyType === 'json' || request.isBodyJson;
-  return isJson && !hasRows(request.bodyType) && request.bodyText.trim() !== '' && parsed(request.bodyText) === undefined;
+  return isJson && !hasRows(request.bodyType) && request.bodyText.trim() !== '' && parseJson(request.bodyText) === undefined;
 }
 
-/** What the definition said with `params` it goes on saying so, as long as that means the same. */
+/** Writes the request. Keeps `params` if the definition used it and the method gives it the same meaning. */
 export function writeRequest(definition: Definition, request: RequestDraft): Definition {
   const before = configOf(definition);
   const wasBodyless = isBodyless(readRequest(definition).method);
@@ -89,11 +89,11 @@ export function writeRequest(definition: Definition, request: RequestDraft): Def
   let config: Fields = without(before, 'params', 'query', 'body', 'endpoint');
   config = withField(config, 'baseUrl', request.baseUrl === '' ? undefined : request.baseUrl);
   config = withField(config, 'url', request.url === '' ? undefined : request.url);
-  // What goes without saying is not said of a tool that did without.
-  const isMethodSaid = request.method !== 'GET' || 'method' in before;
-  config = withField(config, 'method', isMethodSaid ? request.method : undefined);
-  const isTypeSaid = request.bodyType !== 'json' || 'bodyType' in before;
-  config = withField(config, 'bodyType', isTypeSaid ? request.bodyType : undefined);
+  // Defaults are written only if the definition had them.
+  const isMethodWritten = request.method !== 'GET' || 'method' in before;
+  config = withField(config, 'method', isMethodWritten ? request.method : undefined);
+  const isTypeWritten = request.bodyType !== 'json' || 'bodyType' in before;
+  config = withField(config, 'bodyType', isTypeWritten ? request.bodyType : undefined);
   config = withField(config, queryName, fieldsFrom(request.query));
   config = withField(config, bodyName, bodyOf(request));
   return { ...definition, config };

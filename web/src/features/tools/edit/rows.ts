@@ -1,11 +1,11 @@
-// Names and values as rows of a form: an object while somebody types, with rows that have no name yet.
-import { type Fields, isFields, parsed } from './json';
+// An object as editable rows of name and value. A new row has no name yet.
+import { type Fields, isFields, parseJson } from './json';
 
 export interface Row {
   id: number;
   key: string;
   value: string;
-  /** Not a text but a number, a list, an object: its value is written as JSON. */
+  /** The value is not a string and is edited as JSON. */
   isJson: boolean;
 }
 
@@ -18,10 +18,10 @@ export function rowsOf(value: unknown): Row[] {
 }
 
 export function newRow(rows: readonly Row[]): Row {
-  return { id: rows.reduce((most, row) => Math.max(most, row.id + 1), 0), key: '', value: '', isJson: false };
+  return { id: rows.reduce((next, row) => Math.max(next, row.id + 1), 0), key: '', value: '', isJson: false };
 }
 
-/** `undefined` where no row has a name. */
+/** Builds an object from the rows. Returns `undefined` if no row has a name. */
 export function fieldsFrom(rows: readonly Row[]): Fields | undefined {
   const named = rows.filter((row) => row.key !== '');
   if (named.length === 0) return undefined;
@@ -30,17 +30,17 @@ export function fieldsFrom(rows: readonly Row[]): Fields | undefined {
 
 function valueOf(row: Row): unknown {
   if (!row.isJson) return row.value;
-  const json = parsed(row.value);
+  const json = parseJson(row.value);
   return json === undefined ? row.value : json.value;
 }
 
-/** The rows whose name stands in an earlier one, which they would replace. */
-export function doubled(rows: readonly Row[]): ReadonlySet<number> {
+/** Returns the ids of rows whose name an earlier row already has. */
+export function duplicateRows(rows: readonly Row[]): ReadonlySet<number> {
   const seen = new Set<string>();
-  const twice = new Set<number>();
+  const duplicates = new Set<number>();
   for (const row of rows) {
-    if (row.key !== '' && seen.has(row.key)) twice.add(row.id);
+    if (row.key !== '' && seen.has(row.key)) duplicates.add(row.id);
     seen.add(row.key);
   }
-  return twice;
+  return duplicates;
 }

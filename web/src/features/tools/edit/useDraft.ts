@@ -1,16 +1,16 @@
-// The form's state: the draft, what it says, and what is wrong with it.
+// State of the tool form: the draft, its definition, and its violations.
 import { useQuery } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
 
 import { api, ApiError, ask, type Violation } from '@/api/client';
-import { useSettled } from '@/components/useSettled';
-import { useWords } from '@/i18n/language';
+import { useDebounced } from '@/components/useDebounced';
+import { useTexts } from '@/i18n/language';
 
 import { type Definition, inputOf } from './definition';
-import { brokenJson, begunAnew, definitionFrom, type Draft, draftOf, type PartName } from './draft';
+import { brokenJson, rebaseDraft, definitionFrom, type Draft, draftOf, type PartName } from './draft';
 import { same } from './json';
 import { isUntouched } from './violations';
-import { JSON_WORDS } from './words';
+import { JSON_ERRORS } from './texts';
 
 const PAUSE = 500;
 
@@ -21,38 +21,38 @@ export interface DraftState {
   draft: Draft;
   definition: Definition;
   isChanged: boolean;
-  /** What is wrong, where it is worth saying already. */
+  /** Violations to show now. Empty fields are not reported before the first attempt to save. */
   violations: readonly Violation[];
   hasBrokenJson: boolean;
   change: Change;
   discard: () => void;
-  /** It is on its way to the server: what is typed from now on stays when it comes back as saved. */
+  /** Marks the draft as being saved. Edits made from now on are kept when the saved version arrives. */
   send: () => void;
-  /** From now on what is missing is said too. */
-  beStrict: (refused: readonly Violation[]) => void;
+  /** Shows all violations from now on, including missing fields. */
+  showAllViolations: (violations: readonly Violation[]) => void;
 }
 
-export function useDraft(begun: Definition, id: string | undefined): DraftState {
-  const [draft, setDraft] = useState(() => draftOf(begun));
-  const [strict, setStrict] = useState<{ draft: Draft; refused: readonly Violation[] }>();
+export function useDraft(initial: Definition, id: string | undefined): DraftState {
+  const [draft, setDraft] = useState(() => draftOf(initial));
+  const [refusal, setRefusal] = useState<{ draft: Draft; violations: readonly Violation[] }>();
   const [sent, setSent] = useState<Draft>();
-  const [known, setKnown] = useState(begun);
-  if (known !== begun) {
-    setKnown(begun);
-    setDraft(sent === undefined ? draftOf(begun) : begunAnew(begun, draft, sent));
+  const [lastInitial, setLastInitial] = useState(initial);
+  if (lastInitial !== initial) {
+    setLastInitial(initial);
+    setDraft(sent === undefined ? draftOf(initial) : rebaseDraft(initial, draft, sent));
     setSent(undefined);
-    setStrict(undefined);
+    setRefusal(undefined);
   }
-  const definition = useMemo(() => definitionFrom(begun, draft), [begun, draft]);
-  const isChanged = useMemo(() => !same(definition, begun), [definition, begun]);
-  const told = useCheck(useSettled(definition, PAUSE), id, isChanged && (strict !== undefined || isWorthAsking(draft)));
-  const broken = useWords(JSON_WORDS);
+  const definition = useMemo(() => definitionFrom(initial, draft), [initial, draft]);
+  const isChanged = useMemo(() => !same(definition, initial), [definition, initial]);
+  const checked = useCheck(useDebounced(definition, PAUSE), id, isChanged && (refusal !== undefined || isWorthChecking(draft)));
+  const broken = useTexts(JSON_ERRORS);
   const violations = useMemo(() => {
     const unreadable = brokenJson(draft).map((path) => ({ path, message: path === 'inputSchema' ? broken.inputSchema : broken.body }));
-    // What the server refused stands until the form is changed; then what it says of the new form.
-    const said = strict?.draft === draft ? strict.refused : told.filter(({ path }) => strict !== undefined || !isUntouched(definition, path));
-    return [...unreadable, ...said];
-  }, [draft, definition, told, strict, broken]);
+    // Violations of the refused request are shown until the form changes, then those of the next check.
+    const reported = refusal?.draft === draft ? refusal.violations : checked.filter(({ path }) => refusal !== undefined || !isUntouched(definition, path));
+    return [...unreadable, ...reported];
+  }, [draft, definition, checked, refusal, broken]);
   const change: Change = useCallback((part, fields) => {
     setDraft((before) => ({ ...before, [part]: { ...before[part], ...fields } }));
   }, []);
@@ -60,34 +60,34 @@ export function useDraft(begun: Definition, id: string | undefined): DraftState 
     draft, definition, isChanged, violations, change,
     hasBrokenJson: brokenJson(draft).length > 0,
     discard: () => {
-      setDraft(draftOf(begun));
-      setStrict(undefined);
+      setDraft(draftOf(initial));
+      setRefusal(undefined);
     },
     send: () => setSent(draft),
-    beStrict: (refused) => {
+    showAllViolations: (violations) => {
       setSent(undefined);
-      setStrict({ draft, refused });
+      setRefusal({ draft, violations });
     },
   };
 }
 
 const NOTHING: readonly Violation[] = [];
 
-/** A form that has only been begun would be refused for what everybody knows is missing. */
-function isWorthAsking({ about, request }: Draft): boolean {
+/** Returns true if the form has the required fields, so that a check can find more than their absence. */
+function isWorthChecking({ about, request }: Draft): boolean {
   return about.name !== '' && about.description !== '' && request.url + request.baseUrl !== '';
 }
 
-/** Asks the server, without storing anything, what it would refuse. */
-function useCheck(definition: Definition, id: string | undefined, isAsked: boolean): readonly Violation[] {
+/** Validates the definition on the server with a dry run. */
+function useCheck(definition: Definition, id: string | undefined, isEnabled: boolean): readonly Violation[] {
   const check = useQuery({
     queryKey: ['tools', 'check', id, definition],
     queryFn: () => violationsOf(definition, id),
-    enabled: isAsked,
+    enabled: isEnabled,
     gcTime: 0,
     placeholderData: (before) => before,
   });
-  return isAsked ? (check.data ?? NOTHING) : NOTHING;
+  return isEnabled ? (check.data ?? NOTHING) : NOTHING;
 }
 
 async function violationsOf(definition: Definition, id: string | undefined): Promise<readonly Violation[]> {
@@ -97,12 +97,12 @@ async function violationsOf(definition: Definition, id: string | undefined): Pro
     await ask(id === undefined ? api.POST('/api/tools', { params, body }) : api.PUT('/api/tools/{id}', { params: { ...params, path: { id } }, body }));
     return NOTHING;
   } catch (error) {
-    return refusedBy(error);
+    return violationsIn(error);
   }
 }
 
-/** What an answer says of fields: those that are wrong, or a name that is taken. */
-export function refusedBy(error: unknown): readonly Violation[] {
+/** Returns the violations in an error response, including a name that is already used. */
+export function violationsIn(error: unknown): readonly Violation[] {
   if (!(error instanceof ApiError)) return NOTHING;
   if (isNameTaken(error)) return [{ path: 'name', message: error.message }];
   return error.violations;

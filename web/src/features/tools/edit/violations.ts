@@ -1,4 +1,4 @@
-// What is wrong, sorted to the place in the form where it can be mended.
+// Assigns violations to the tabs of the form by their paths.
 import type { Violation } from '@/api/client';
 
 import type { Definition } from './definition';
@@ -9,11 +9,11 @@ const TAB_NAMES = ['params', 'headers', 'body', 'auth', 'safety', 'arguments', '
 
 export type TabName = (typeof TAB_NAMES)[number];
 
-/** The tab that an address names; the first one where it names none. */
+/** Returns the tab with this name, or the first tab. */
 export const tabNamed = (name: string | undefined): TabName => TAB_NAMES.find((one) => one === name) ?? 'params';
 
-/** The tab in which a path is mended; `form` for what is always seen, nothing for what has no field. */
-export function placeOf(path: string, definition: Definition): TabName | 'form' | undefined {
+/** Returns the tab of a path: `form` for fields outside the tabs, `undefined` for paths without a field. */
+export function tabOf(path: string, definition: Definition): TabName | 'form' | undefined {
   const [first, second, third] = path.split('.');
   if (first === 'inputSchema') return 'arguments';
   if (first !== 'config') return first === undefined ? undefined : TOP[first];
@@ -32,12 +32,12 @@ const CONFIG: Record<string, TabName | 'form'> = {
   auth: 'auth', responseFilter: 'answer', redact: 'answer', poll: 'answer', callback: 'answer',
 };
 
-/** The first message at a path or beneath it. */
+/** Returns the first message at a path or below it. */
 export function messageAt(violations: readonly Violation[], path: string): string | undefined {
   return violations.find((one) => one.path === path || one.path.startsWith(`${path}.`))?.message;
 }
 
-/** A field that nobody has filled in yet needs no scolding. */
+/** Returns true if the field at a path is still empty. Its violations are not shown yet. */
 export function isUntouched(definition: Definition, path: string): boolean {
   let value: unknown = definition;
   for (const name of path.split('.')) value = Array.isArray(value) ? (value as unknown[])[Number(name)] : fieldsOf(value)[name];

@@ -1,13 +1,13 @@
-// A place for a file: dropped there, or chosen.
+// A drop zone for one file, with a file chooser.
 import { FileText, Upload, X } from 'lucide-react';
 import { Button as AriaButton, DropZone, FileTrigger } from 'react-aria-components';
 
 import { IconButton } from '@/components/Button';
 import { useFormat } from '@/i18n/format';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import css from './SourceStep.module.css';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 export interface FileText {
   name: string;
@@ -21,10 +21,10 @@ interface Props {
 }
 
 export function FileDrop({ file, onFile }: Props) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
-  const take = async (taken: File | undefined) => {
-    if (taken !== undefined) onFile({ name: taken.name, size: taken.size, text: await taken.text() });
+  const readFile = async (selected: File | undefined) => {
+    if (selected !== undefined) onFile({ name: selected.name, size: selected.size, text: await selected.text() });
   };
   if (file !== null) {
     return (
@@ -41,12 +41,12 @@ export function FileDrop({ file, onFile }: Props) {
       aria-label={t.chooseFile} className={css.drop ?? ''}
       onDrop={({ items }) => {
         const dropped = items.find((item) => item.kind === 'file');
-        if (dropped !== undefined) void dropped.getFile().then(take);
+        if (dropped !== undefined) void dropped.getFile().then(readFile);
       }}
     >
       <Upload size={20} aria-hidden />
       <span>{t.drop}</span>
-      <FileTrigger acceptedFileTypes={['.json', '.yaml', '.yml', '.har', '.txt', '.sh']} onSelect={(files) => void take(files?.[0])}>
+      <FileTrigger acceptedFileTypes={['.json', '.yaml', '.yml', '.har', '.txt', '.sh']} onSelect={(files) => void readFile(files?.[0])}>
         <AriaButton className={css.choose ?? ''}>{t.choose}</AriaButton>
       </FileTrigger>
     </DropZone>

@@ -1,19 +1,19 @@
-// What else is to know of an import: its secrets, what is left out, and what the document no longer has.
+// Notes on an import: secrets, skipped operations, and tools that the document no longer has.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 
 import { Badge } from '@/components/Note';
 import { Card } from '@/components/Page';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import css from './Findings.module.css';
-import { LeftOut } from './LeftOut';
-import type { Outcome } from './run';
+import { SkippedOperations } from './SkippedOperations';
+import type { ImportResult } from './run';
 import { secretNamesQuery } from './secrets';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
-export function Findings({ outcome }: { outcome: Outcome }) {
-  const t = useWords(WORDS);
+export function Findings({ outcome }: { outcome: ImportResult }) {
+  const t = useTexts(TEXTS);
   const { secrets, missing, skipped, removed } = outcome;
   // A note about a secret is shown as the badge of that secret.
   const noted = secrets.filter((name) => !missing.includes(name));
@@ -34,21 +34,21 @@ export function Findings({ outcome }: { outcome: Outcome }) {
           </ul>
         </Card>
       )}
-      {skipped.length > 0 && <Card><LeftOut skipped={skipped} /></Card>}
+      {skipped.length > 0 && <Card><SkippedOperations skipped={skipped} /></Card>}
     </>
   );
 }
 
-/** A secret that is there stays; one that nothing is said of came with the source. */
-function Secrets({ outcome: { secrets, missing, notes } }: { outcome: Outcome }) {
-  const t = useWords(WORDS);
-  const { data: known } = useQuery(secretNamesQuery);
-  if (known === undefined) return null;
+/** The secrets of an import. One without a value that the server does not report as missing is part of the source. */
+function Secrets({ outcome: { secrets, missing, notes } }: { outcome: ImportResult }) {
+  const t = useTexts(TEXTS);
+  const { data: existing } = useQuery(secretNamesQuery);
+  if (existing === undefined) return null;
   return (
     <ul className={css.secrets}>
       {secrets.map((name) => {
         const isMissing = missing.includes(name) || notes.some((note) => note.includes(name));
-        const look = known.has(name) ? (['good', t.kept] as const) : isMissing ? (['warn', t.missing] as const) : (['accent', t.stored] as const);
+        const look = existing.has(name) ? (['good', t.kept] as const) : isMissing ? (['warn', t.missing] as const) : (['accent', t.stored] as const);
         return <li key={name}><code>{name}</code><Badge tone={look[0]}>{look[1]}</Badge></li>;
       })}
     </ul>

@@ -1,31 +1,31 @@
-// How imported tools are called, and where their API is.
+// Options of an import: the prefix of tool names and the base URL.
 import type { SyntheticEvent } from 'react';
 
 import { Button } from '@/components/Button';
 import { TextField } from '@/components/Field';
 import { Card } from '@/components/Page';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import css from './PreviewStep.module.css';
-import { messageAt } from './refusals';
+import { messageAt } from './importErrors';
 import type { Options } from './run';
 import type { Kind } from './sources';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 interface Props {
   kind: Kind;
   options: Options;
   onChange: (options: Options) => void;
-  /** They are not those of the preview. */
+  /** The options differ from those of the preview. */
   isChanged: boolean;
   isPending: boolean;
-  /** Why they were refused. */
+  /** The error of the last request. */
   error: unknown;
   onApply: () => void;
 }
 
 export function OptionsCard({ kind, options, onChange, isChanged, isPending, error, onApply }: Props) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { name, baseUrl } = options;
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();

@@ -1,19 +1,19 @@
-// One operation of a preview in full: the differences, the request that a call would send, and the definition.
+// Details of an operation in the preview: differences, example request, and definition.
 import { CodeBlock, pretty } from '@/components/Code';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { Changes } from '../versions/Changes';
 import css from './PickList.module.css';
-import type { Found } from './run';
-import { WORDS } from './words';
+import type { ImportItem } from './run';
+import { TEXTS } from './texts';
 
-/** Whether there is anything to unfold. */
-export const hasDetails = ({ changes, definition, request }: Found): boolean => (
+/** Returns true if an operation has details to show. */
+export const hasDetails = ({ changes, definition, request }: ImportItem): boolean => (
   changes.length > 0 || definition !== undefined || request !== undefined
 );
 
-export function PickDetails({ found: { name, changes, definition, request } }: { found: Found }) {
-  const t = useWords(WORDS);
+export function PickDetails({ found: { name, changes, definition, request } }: { found: ImportItem }) {
+  const t = useTexts(TEXTS);
   return (
     <div className={css.details}>
       {changes.length > 0 && <Changes changes={changes} />}

@@ -1,27 +1,27 @@
-// One operation of a preview: a check box, its name, and details that unfold.
+// One operation of the preview: checkbox, name, and expandable details.
 import { ChevronDown } from 'lucide-react';
 import { memo } from 'react';
 
 import { Badge, type Tone } from '@/components/Note';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { hasDetails, PickDetails } from './PickDetails';
 import css from './PickList.module.css';
-import type { Found } from './run';
-import { WORDS } from './words';
+import type { ImportItem } from './run';
+import { TEXTS } from './texts';
 
 interface Props {
-  found: Found;
+  found: ImportItem;
   isPicked: boolean;
   isOpen: boolean;
   onPick: (key: string, isPicked: boolean) => void;
   onOpen: (key: string) => void;
 }
 
-const TONES: Record<Found['change'], Tone> = { created: 'accent', updated: 'warn', unchanged: 'neutral', removed: 'bad' };
+const TONES: Record<ImportItem['change'], Tone> = { created: 'accent', updated: 'warn', unchanged: 'neutral', removed: 'bad' };
 
 export const PickRow = memo(function PickRow({ found, isPicked, isOpen, onPick, onOpen }: Props) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { key, thing, method, path, name, description, change, changes } = found;
   const toggle = changes.length > 0 ? t.differences(changes.length) : t.details;
   return (

@@ -1,58 +1,58 @@
-// The second step: what would come, to pick from.
+// The second step of an import: select the operations to import.
 import { useCallback, useDeferredValue, useMemo, useState } from 'react';
 
-import { wordsOf } from '@/api/client';
+import { errorText } from '@/api/client';
 import { Button } from '@/components/Button';
 import { SearchField, Select } from '@/components/Field';
 import { ErrorNote } from '@/components/Note';
 import { Card } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { Findings } from './Findings';
 import { withKeys } from './keys';
 import { OptionsCard } from './OptionsCard';
 import { PickList } from './PickList';
 import css from './PreviewStep.module.css';
-import { messageAt } from './refusals';
-import type { Found, Options, Outcome } from './run';
+import { messageAt } from './importErrors';
+import type { ImportItem, Options, ImportResult } from './run';
 import type { Kind } from './sources';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 interface Props {
   kind: Kind;
-  outcome: Outcome;
+  outcome: ImportResult;
   options: Options;
-  /** While the preview is made anew, or stored. */
+  /** The preview is being updated. */
   isReading: boolean;
   isStoring: boolean;
   error: unknown;
   onOptions: (options: Options) => void;
-  /** `null` for all of it. */
+  /** `null` imports all. */
   onImport: (only: ReadonlySet<string> | null) => void;
 }
 
 const ANY = '*';
 
 export function PreviewStep({ kind, outcome, options, isReading, isStoring, error, onOptions, onImport }: Props) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const { found } = outcome;
   const [picked, setPicked] = usePicked(found);
   const [edited, setEdited] = useState(options);
-  // What is imported is what the preview shows.
+  // The import uses the options of the preview.
   const isEdited = edited.name !== options.name || edited.baseUrl !== options.baseUrl;
   const [search, setSearch] = useState('');
   const [group, setGroup] = useState(ANY);
-  const sought = useDeferredValue(search).trim().toLowerCase();
+  const query = useDeferredValue(search).trim().toLowerCase();
   const groups = useMemo(() => [...new Set(found.flatMap((one) => one.groups))].sort(), [found]);
-  const shown = useMemo(() => found.filter((one) => fits(one, sought, group)), [found, sought, group]);
-  const wanted = useMemo(() => found.map(({ key }) => key).filter((key) => picked.has(key)), [found, picked]);
-  const taken = wanted.length;
-  // Those say it themselves.
-  const isOfOptions = ['name', 'baseUrl'].some((path) => messageAt(error, path) !== undefined);
+  const matching = useMemo(() => found.filter((one) => matchesFilter(one, query, group)), [found, query, group]);
+  const selected = useMemo(() => found.map(({ key }) => key).filter((key) => picked.has(key)), [found, picked]);
+  const count = selected.length;
+  // These fields show the error themselves.
+  const isOptionError = ['name', 'baseUrl'].some((path) => messageAt(error, path) !== undefined);
   const pick = useCallback((key: string, isPicked: boolean) => setPicked((before) => withKeys(before, [key], isPicked)), [setPicked]);
-  const pickShown = (isPicked: boolean) => setPicked((before) => withKeys(before, shown.map(({ key }) => key), isPicked));
+  const pickMatching = (isPicked: boolean) => setPicked((before) => withKeys(before, matching.map(({ key }) => key), isPicked));
   return (
     <div className={css.step}>
       <Card flush>
@@ -66,21 +66,21 @@ export function PreviewStep({ kind, outcome, options, isReading, isStoring, erro
               />
             </div>
           )}
-          <Button look="quiet" small onPress={() => pickShown(true)}>{t.all}</Button>
-          <Button look="quiet" small onPress={() => pickShown(false)}>{t.none}</Button>
+          <Button look="quiet" small onPress={() => pickMatching(true)}>{t.all}</Button>
+          <Button look="quiet" small onPress={() => pickMatching(false)}>{t.none}</Button>
         </div>
-        <PickList shown={shown} picked={picked} onPick={pick} />
+        <PickList items={matching} picked={picked} onPick={pick} />
         <div className={css.foot}>
-          {error !== null && !isOfOptions && <ErrorNote>{wordsOf(error)}</ErrorNote>}
+          {error !== null && !isOptionError && <ErrorNote>{errorText(error)}</ErrorNote>}
           <div className={css.act}>
             <span className="quiet" role="status">
-              {isStoring ? t.importing(format.count(taken)) : isEdited ? t.applyFirst : t.picked(format.count(taken), format.count(found.length))}
+              {isStoring ? t.importing(format.count(count)) : isEdited ? t.applyFirst : t.picked(format.count(count), format.count(found.length))}
             </span>
             <Button
-              look="primary" isDisabled={taken === 0 || isReading || isEdited} isPending={isStoring}
-              onPress={() => onImport(taken === found.length ? null : new Set(wanted))}
+              look="primary" isDisabled={count === 0 || isReading || isEdited} isPending={isStoring}
+              onPress={() => onImport(count === found.length ? null : new Set(selected))}
             >
-              {(kind === 'haft' ? t.import : t.importTools)(format.count(taken))}
+              {(kind === 'haft' ? t.import : t.importTools)(format.count(count))}
             </Button>
           </div>
         </div>
@@ -98,24 +98,24 @@ export function PreviewStep({ kind, outcome, options, isReading, isStoring, erro
   );
 }
 
-/** Everything that is worth it is picked when it comes; another look leaves alone what was there before. */
-function usePicked(found: readonly Found[]) {
-  const [seen, setSeen] = useState<readonly Found[]>([]);
+/** Selects new and changed operations initially. An updated preview keeps the selection of known operations. */
+function usePicked(found: readonly ImportItem[]) {
+  const [seen, setSeen] = useState<readonly ImportItem[]>([]);
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   if (seen !== found) {
-    const known = new Set(seen.map(({ key }) => key));
-    const fresh = found.filter((one) => isWorthIt(one) && !known.has(one.key));
+    const seenKeys = new Set(seen.map(({ key }) => key));
+    const fresh = found.filter((one) => isSelectedInitially(one) && !seenKeys.has(one.key));
     setSeen(found);
     setPicked(withKeys(picked, fresh.map(({ key }) => key), true));
   }
   return [picked, setPicked] as const;
 }
 
-/** What is there already, just so, need not be taken again. */
-const isWorthIt = ({ change }: Found): boolean => change !== 'unchanged';
+/** Unchanged operations are not selected initially. */
+const isSelectedInitially = ({ change }: ImportItem): boolean => change !== 'unchanged';
 
-function fits({ name, path, description, groups }: Found, sought: string, group: string): boolean {
+function matchesFilter({ name, path, description, groups }: ImportItem, query: string, group: string): boolean {
   if (group !== ANY && !groups.includes(group)) return false;
-  if (sought === '') return true;
-  return [name, path ?? '', description].some((text) => text.toLowerCase().includes(sought));
+  if (query === '') return true;
+  return [name, path ?? '', description].some((text) => text.toLowerCase().includes(query));
 }

@@ -1,4 +1,4 @@
-// The last step: what came in, and what is left to do.
+// The last step of an import: the imported definitions, and secrets that still need a value.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CircleCheck } from 'lucide-react';
@@ -7,22 +7,22 @@ import { Button } from '@/components/Button';
 import { Badge, WarningNote } from '@/components/Note';
 import { Card } from '@/components/Page';
 import { useFormat } from '@/i18n/format';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import css from './ResultStep.module.css';
-import type { Found, Outcome } from './run';
+import type { ImportItem, ImportResult } from './run';
 import { secretNamesQuery } from './secrets';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
-/** More than anybody reads. */
-const MOST_LINKS = 200;
+/** Maximum number of listed definitions. */
+const MAX_LISTED = 200;
 
-export function ResultStep({ outcome, onMore }: { outcome: Outcome; onMore: () => void }) {
-  const t = useWords(WORDS);
+export function ResultStep({ outcome, onMore }: { outcome: ImportResult; onMore: () => void }) {
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const { found, secrets } = outcome;
-  const count = (change: Found['change']) => format.count(found.filter((one) => one.change === change).length);
-  const listed = found.slice(0, MOST_LINKS);
+  const count = (change: ImportItem['change']) => format.count(found.filter((one) => one.change === change).length);
+  const listed = found.slice(0, MAX_LISTED);
   return (
     <div className={css.step}>
       <div className={css.head} role="status">
@@ -32,10 +32,10 @@ export function ResultStep({ outcome, onMore }: { outcome: Outcome; onMore: () =
           <p className="quiet">{t.doneText(count('created'), count('updated'))}</p>
         </div>
       </div>
-      <Unset secrets={secrets} />
+      <MissingSecrets secrets={secrets} />
       <Card flush>
         <ul className={css.list}>
-          {listed.map((one) => <li key={one.key}><Made found={one} /></li>)}
+          {listed.map((one) => <li key={one.key}><ImportedItem found={one} /></li>)}
           {found.length > listed.length && <li className="quiet">{t.others(format.count(found.length - listed.length))}</li>}
         </ul>
       </Card>
@@ -47,8 +47,8 @@ export function ResultStep({ outcome, onMore }: { outcome: Outcome; onMore: () =
   );
 }
 
-function Made({ found: { thing, name, description, change } }: { found: Found }) {
-  const t = useWords(WORDS);
+function ImportedItem({ found: { thing, name, description, change } }: { found: ImportItem }) {
+  const t = useTexts(TEXTS);
   const label = <code>{name}</code>;
   return (
     <>
@@ -62,10 +62,10 @@ function Made({ found: { thing, name, description, change } }: { found: Found })
   );
 }
 
-function Unset({ secrets }: { secrets: readonly string[] }) {
-  const t = useWords(WORDS);
-  const { data: known } = useQuery(secretNamesQuery);
-  const missing = known === undefined ? [] : secrets.filter((name) => !known.has(name));
+function MissingSecrets({ secrets }: { secrets: readonly string[] }) {
+  const t = useTexts(TEXTS);
+  const { data: existing } = useQuery(secretNamesQuery);
+  const missing = existing === undefined ? [] : secrets.filter((name) => !existing.has(name));
   if (missing.length === 0) return null;
   return (
     <WarningNote>

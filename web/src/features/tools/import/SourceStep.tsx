@@ -1,32 +1,32 @@
-// The first step: what to import, as a file, a text or an address.
+// The first step of an import: a file, a text or a URL.
 import { type ReactNode, useState } from 'react';
 
-import { wordsOf } from '@/api/client';
+import { errorText } from '@/api/client';
 import { Button } from '@/components/Button';
 import { CodeEditor } from '@/components/Code';
 import { TextField } from '@/components/Field';
 import { ErrorNote } from '@/components/Note';
 import { Card } from '@/components/Page';
 import { Tabs } from '@/components/Tabs';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { FileDrop, type FileText } from './FileDrop';
-import { LeftOut } from './LeftOut';
-import { isBaseMissing, messageAt, skippedIn } from './refusals';
+import { SkippedOperations } from './SkippedOperations';
+import { isBaseMissing, messageAt, skippedIn } from './importErrors';
 import { type Kind, kindOf, KINDS, type Source } from './sources';
 import css from './SourceStep.module.css';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 interface Props {
   isPending: boolean;
   error: unknown;
   onPreview: (source: Source, baseUrl: string) => void;
-  /** What went wrong before is about what was there before. */
+  /** Called when the input changes, so that the error of the previous input can be cleared. */
   onChange: () => void;
 }
 
 export function SourceStep({ isPending, error, onPreview, onChange }: Props) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [kind, setKind] = useState<Kind>('openapi');
   const [file, setFile] = useState<FileText | null>(null);
   const [text, setText] = useState('');
@@ -38,38 +38,38 @@ export function SourceStep({ isPending, error, onPreview, onChange }: Props) {
     setWrong(undefined);
     onChange();
   };
-  const takeFile = touched((taken: FileText | null) => {
-    setFile(taken);
-    if (taken !== null) setKind(kindOf(taken.text) ?? kind);
+  const selectFile = touched((selected: FileText | null) => {
+    setFile(selected);
+    if (selected !== null) setKind(kindOf(selected.text) ?? kind);
   });
   const hasBase = kind === 'openapi' || kind === 'postman';
   const badBase = hasBase && error !== null ? (isBaseMissing(error) ? t.baseMissing : messageAt(error, 'baseUrl')) : undefined;
   const preview = () => {
     const given = file?.text ?? text;
     const byUrl = kind === 'openapi' && given.trim() === '' && url.trim() !== '';
-    // What was pasted under another heading is taken for what it is.
-    const meant = byUrl ? kind : (kindOf(given) ?? kind);
-    const fault = faultOf(meant, given, byUrl ? url.trim() : undefined);
+    // Text in the wrong tab is recognized by its content.
+    const actualKind = byUrl ? kind : (kindOf(given) ?? kind);
+    const fault = inputError(actualKind, given, byUrl ? url.trim() : undefined);
     if (fault !== undefined) {
       setWrong(t[fault]);
       return;
     }
-    setKind(meant);
-    onPreview({ kind: meant, text: byUrl ? '' : given, url: byUrl ? url.trim() : '' }, hasBase ? baseUrl.trim() : '');
+    setKind(actualKind);
+    onPreview({ kind: actualKind, text: byUrl ? '' : given, url: byUrl ? url.trim() : '' }, hasBase ? baseUrl.trim() : '');
   };
-  const panel = (shown: Kind): ReactNode => (
+  const panel = (panelKind: Kind): ReactNode => (
     <div className={css.panel}>
-      <p className="quiet">{t[`${shown}Hint`]}</p>
-      {shown === 'openapi' && file === null && (
+      <p className="quiet">{t[`${panelKind}Hint`]}</p>
+      {panelKind === 'openapi' && file === null && (
         <TextField label={t.url} description={t.urlHint} value={url} onChange={touched(setUrl)} type="url" placeholder="https://api.example.com/openapi.json" isMono />
       )}
-      {(shown !== 'curl' || file !== null) && <FileDrop file={file} onFile={takeFile} />}
+      {(panelKind !== 'curl' || file !== null) && <FileDrop file={file} onFile={selectFile} />}
       {file === null && (
         <div className={css.paste}>
-          <span className={css.pasteLabel}>{shown === 'curl' ? t.pasteOnly : t.paste}</span>
+          <span className={css.pasteLabel}>{panelKind === 'curl' ? t.pasteOnly : t.paste}</span>
           <CodeEditor
-            label={shown === 'curl' ? t.pasteOnly : t.paste} value={text} onChange={touched(setText)}
-            language={shown === 'curl' || shown === 'openapi' ? 'text' : 'json'} placeholder={PLACEHOLDERS[shown]} isInvalid={wrong !== undefined}
+            label={panelKind === 'curl' ? t.pasteOnly : t.paste} value={text} onChange={touched(setText)}
+            language={panelKind === 'curl' || panelKind === 'openapi' ? 'text' : 'json'} placeholder={PLACEHOLDERS[panelKind]} isInvalid={wrong !== undefined}
           />
         </div>
       )}
@@ -83,8 +83,8 @@ export function SourceStep({ isPending, error, onPreview, onChange }: Props) {
           tabs={KINDS.map((id) => ({ id, label: t[id], content: panel(id) }))}
         />
         {wrong !== undefined && <ErrorNote>{wrong}</ErrorNote>}
-        {error !== null && badBase === undefined && <Refusal error={error} />}
-        {/* A document that does not say where its API is comes to nothing before there is a preview. */}
+        {error !== null && badBase === undefined && <ImportError error={error} />}
+        {/* Without the address of the API, there is no preview in which it could be set. */}
         {hasBase && (badBase !== undefined || baseUrl !== '') && (
           <div className={css.panel}>
             <TextField
@@ -101,7 +101,7 @@ export function SourceStep({ isPending, error, onPreview, onChange }: Props) {
   );
 }
 
-function faultOf(kind: Kind, text: string, url: string | undefined): 'notUrl' | 'nothingGiven' | 'notJson' | undefined {
+function inputError(kind: Kind, text: string, url: string | undefined): 'notUrl' | 'nothingGiven' | 'notJson' | undefined {
   if (url !== undefined) return /^https?:\/\//i.test(url) ? undefined : 'notUrl';
   if (text.trim() === '') return 'nothingGiven';
   if (kind !== 'haft') return undefined;
@@ -113,13 +113,13 @@ function faultOf(kind: Kind, text: string, url: string | undefined): 'notUrl' | 
   }
 }
 
-/** What the server says, and of which operations where nothing could be taken. */
-function Refusal({ error }: { error: unknown }) {
+/** The server's error, with the skipped operations if all were skipped. */
+function ImportError({ error }: { error: unknown }) {
   const skipped = skippedIn(error);
   return (
     <>
-      <ErrorNote>{wordsOf(error)}</ErrorNote>
-      {skipped.length > 0 && <LeftOut skipped={skipped} />}
+      <ErrorNote>{errorText(error)}</ErrorNote>
+      {skipped.length > 0 && <SkippedOperations skipped={skipped} />}
     </>
   );
 }

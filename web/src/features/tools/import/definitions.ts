@@ -1,13 +1,13 @@
 // Haft's own definitions as files hold them: an export, a list of tools, or one tool.
 import type { Schemas } from '@/api/client';
 
-import type { Found, Outcome } from './run';
+import type { ImportItem, ImportResult } from './run';
 
 /** The lists of an export that the server imports, each with the kind of its entries. */
-export const THINGS = { tools: 'tool', agents: 'agent', providers: 'provider', alerts: 'alert' } as const;
+export const ITEM_KINDS = { tools: 'tool', agents: 'agent', providers: 'provider', alerts: 'alert' } as const;
 
-type ListName = keyof typeof THINGS;
-const LISTS = Object.keys(THINGS) as ListName[];
+type ListName = keyof typeof ITEM_KINDS;
+const LISTS = Object.keys(ITEM_KINDS) as ListName[];
 
 export interface Definitions {
   tools: Schemas['ToolInput'][];
@@ -51,7 +51,7 @@ export function readDefinitions(text: string): Definitions {
 export function pick(given: Definitions, only: ReadonlySet<string> | null): Picked {
   const keys: Picked['keys'] = { tools: [], agents: [], providers: [], alerts: [] };
   const filtered = <D>(list: ListName, entries: readonly D[]): D[] => entries.filter((_, at) => {
-    const key = `${THINGS[list]} ${at}`;
+    const key = `${ITEM_KINDS[list]} ${at}`;
     const isPicked = only === null || only.has(key);
     if (isPicked) keys[list].push(key);
     return isPicked;
@@ -65,9 +65,9 @@ export function pick(given: Definitions, only: ReadonlySet<string> | null): Pick
 }
 
 /** The server reports each list in the order in which its definitions were sent. */
-export function foundIn({ definitions, keys }: Picked, report: Schemas['ImportDefinitionsReport']): Found[] {
-  return LISTS.flatMap((list) => report[list].map(({ name, change, changes }, at): Found => ({
-    key: keys[list][at] ?? `${THINGS[list]} ${name}`, thing: THINGS[list], method: null, path: null, name,
+export function foundIn({ definitions, keys }: Picked, report: Schemas['ImportDefinitionsReport']): ImportItem[] {
+  return LISTS.flatMap((list) => report[list].map(({ name, change, changes }, at): ImportItem => ({
+    key: keys[list][at] ?? `${ITEM_KINDS[list]} ${name}`, thing: ITEM_KINDS[list], method: null, path: null, name,
     description: descriptionOf(definitions[list][at]), change, changes: changes ?? [], definition: undefined, request: undefined, groups: [],
   })));
 }
@@ -78,6 +78,6 @@ function descriptionOf(definition: object | undefined): string {
 }
 
 /** Providers that only an admin of the space may import. */
-export function leftOut(providers: Definitions['providers'], reason: string): Outcome['skipped'] {
+export function skippedProviders(providers: Definitions['providers'], reason: string): ImportResult['skipped'] {
   return providers.map(({ name }) => ({ operation: name, reason }));
 }

@@ -1,4 +1,4 @@
-// Which operations belong together: by the document's tags where they can be read, else by how their paths begin.
+// Groups of operations: the document's tags if it is JSON, else the first segment of the path.
 type Json = Record<string, unknown>;
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -24,7 +24,7 @@ export function tagsIn(text: string): Map<string, string[]> {
   return tags;
 }
 
-/** `/pets/{id}` is among `/pets`. */
-export function beginningOf(path: string): string {
+/** Returns the first segment of a path: `/pets` for `/pets/{id}`. */
+export function firstSegment(path: string): string {
   return `/${path.split('/').find((part) => part !== '') ?? ''}`;
 }

@@ -1,6 +1,6 @@
-// Sets of keys, as state keeps them: never changed, only replaced.
+// Immutable updates of sets of keys.
 
-/** The set with these keys in it, or without them. */
+/** Returns the set with these keys added or removed. */
 export function withKeys(before: ReadonlySet<string>, keys: readonly string[], isIn: boolean): ReadonlySet<string> {
   const after = new Set(before);
   for (const key of keys) {

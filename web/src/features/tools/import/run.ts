@@ -1,71 +1,70 @@
-// Asks the server to import, or what an import would do; every kind of source gives the same outcome.
+// Runs an import or its dry run on the server. All kinds of sources have the same result type.
 import { api, ask, type Schemas } from '@/api/client';
 import { languageNow } from '@/i18n/language';
 
-import { foundIn, leftOut, pick, readDefinitions, type THINGS } from './definitions';
-import { beginningOf, tagsIn } from './groups';
-import { type Source, withoutAnswers } from './sources';
-import { WORDS } from './words';
+import { foundIn, skippedProviders, pick, readDefinitions, type ITEM_KINDS } from './definitions';
+import { firstSegment, tagsIn } from './groups';
+import { type Source, withoutResponses } from './sources';
+import { TEXTS } from './texts';
 
-type Difference = Schemas['Difference'];
 type Report = Schemas['ImportReport'];
 
-export interface Found {
-  /** What `only` calls it. */
+export interface ImportItem {
+  /** Identifies the item in `only`. */
   key: string;
-  thing: (typeof THINGS)[keyof typeof THINGS];
+  thing: (typeof ITEM_KINDS)[keyof typeof ITEM_KINDS];
   method: string | null;
   path: string | null;
   name: string;
   description: string;
   change: Schemas['DefinitionChange']['change'];
-  changes: readonly Difference[];
-  /** Of a tool in a preview: what would be stored. */
+  changes: readonly Schemas['Difference'][];
+  /** For tools in a preview: the definition that will be saved. */
   definition: object | undefined;
-  /** Of a tool in a preview: the request of a call with example arguments, as a cURL command. */
+  /** For tools in a preview: the request of a call with example arguments, as a cURL command. */
   request: string | undefined;
   groups: readonly string[];
 }
 
-export interface Outcome extends Pick<Report, 'skipped' | 'notes' | 'secrets' | 'removed'> {
-  found: Found[];
-  /** Secrets among `secrets` that the source uses and does not bring along. */
+export interface ImportResult extends Pick<Report, 'skipped' | 'notes' | 'secrets' | 'removed'> {
+  found: ImportItem[];
+  /** The `secrets` whose value is not part of the source. */
   missing: readonly string[];
 }
 
 export interface Options {
-  /** What names begin with. */
+  /** The prefix of tool names. */
   name: string;
   baseUrl: string;
 }
 
-export interface Run {
+export interface ImportRequest {
   source: Source;
   options: Options;
-  /** What to take; null for all. */
+  /** The keys of the items to import; null imports all. */
   only: ReadonlySet<string> | null;
   isDry: boolean;
   /** Only admins of the space may import model providers. */
   isAdmin: boolean;
 }
 
-export function run(asked: Run): Promise<Outcome> {
-  return asked.source.kind === 'haft' ? runDefinitions(asked) : runReport(asked);
+export function runImport(request: ImportRequest): Promise<ImportResult> {
+  return request.source.kind === 'haft' ? importDefinitions(request) : importOperations(request);
 }
 
-async function runReport(asked: Run): Promise<Outcome> {
-  const { tools, ...rest } = await reportOf(asked);
-  const { kind, text } = asked.source;
+async function importOperations(request: ImportRequest): Promise<ImportResult> {
+  const { tools, ...rest } = await reportOf(request);
+  const { kind, text } = request.source;
   const tags = kind === 'openapi' ? tagsIn(text) : new Map<string, string[]>();
-  const found = tools.map(({ method, path, name, description, change, changes, definition, request }): Found => {
+  const found = tools.map(({ method, path, name, description, change, changes, definition, request }): ImportItem => {
     const key = `${method} ${path}`;
-    const groups = tags.size > 0 ? (tags.get(key) ?? []) : [beginningOf(path)];
+    const groups = tags.size > 0 ? (tags.get(key) ?? []) : [firstSegment(path)];
     return { key, thing: 'tool', method, path, name, description, change, changes: changes ?? [], definition, request, groups };
   });
   return { ...rest, found, missing: [] };
 }
 
-function reportOf({ source, options, only, isDry }: Run): Promise<Report> {
+function reportOf({ source, options, only, isDry }: ImportRequest): Promise<Report> {
   const { kind, text, url } = source;
   const given = {
     ...(options.name === '' ? {} : { name: options.name }),
@@ -79,21 +78,21 @@ function reportOf({ source, options, only, isDry }: Run): Promise<Report> {
     case 'postman':
       return ask(api.POST('/api/tools/import/postman', { body: { ...based, document: text } }));
     case 'har':
-      return ask(api.POST('/api/tools/import/har', { body: { ...based, document: withoutAnswers(text) } }));
+      return ask(api.POST('/api/tools/import/har', { body: { ...based, document: withoutResponses(text) } }));
     default:
       return ask(api.POST('/api/tools/import/openapi', { body: { ...based, ...(text === '' ? { url } : { spec: text }) } }));
   }
 }
 
-async function runDefinitions({ source, only, isDry, isAdmin }: Run): Promise<Outcome> {
-  const t = WORDS[languageNow()];
+async function importDefinitions({ source, only, isDry, isAdmin }: ImportRequest): Promise<ImportResult> {
+  const t = TEXTS[languageNow()];
   const given = readDefinitions(source.text);
   const picked = pick(isAdmin ? given : { ...given, providers: [] }, only);
   const { notes, ...definitions } = picked.definitions;
   const report = await ask(api.POST('/api/tools/import', { body: { ...definitions, dryRun: isDry, prune: false, force: false } }));
   return {
     found: foundIn(picked, report),
-    skipped: isAdmin ? [] : leftOut(given.providers, t.forAdmins),
+    skipped: isAdmin ? [] : skippedProviders(given.providers, t.forAdmins),
     notes: [...notes, ...report.missingWebhooks.map(t.noWebhook)],
     secrets: report.missingSecrets, missing: report.missingSecrets, removed: [],
   };

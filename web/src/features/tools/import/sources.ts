@@ -1,17 +1,17 @@
-// Where tools are imported from, and how one tells what a text is.
+// The kinds of import sources, and how a text is recognized.
 export const KINDS = ['openapi', 'curl', 'postman', 'har', 'haft'] as const;
 export type Kind = (typeof KINDS)[number];
 
 export interface Source {
   kind: Kind;
-  /** The document or the commands; empty where there is an address. */
+  /** The document or the commands; empty if there is a URL. */
   text: string;
-  /** Where the document is to be fetched from. */
+  /** The URL of the document. */
   url: string;
 }
 
-/** A beginning says enough. */
-const BEGINNING = 4000;
+/** Number of characters examined to recognize a text. */
+const EXAMINED_LENGTH = 4000;
 
 const SIGNS: [Kind, RegExp][] = [
   ['curl', /^\s*(?:\$\s+)?curl\s/],
@@ -21,9 +21,9 @@ const SIGNS: [Kind, RegExp][] = [
   ['haft', /^\s*\{\s*"(?:tools|agents|providers|alerts)"\s*:/],
 ];
 
-/** What a text looks like; undefined where that is not certain. */
+/** Recognizes the kind of a text. Returns `undefined` if it is not certain. */
 export function kindOf(text: string): Kind | undefined {
-  const beginning = text.slice(0, BEGINNING);
+  const beginning = text.slice(0, EXAMINED_LENGTH);
   return SIGNS.find(([, sign]) => sign.test(beginning))?.[0];
 }
 
@@ -36,8 +36,8 @@ function isRecording(value: unknown): value is Recording {
   return Array.isArray(entries);
 }
 
-/** A recording without the answers in it: they are most of it, make no tool, and are nobody's business. */
-export function withoutAnswers(har: string): string {
+/** Removes response bodies from a HAR: they are large, private, and not needed for tools. */
+export function withoutResponses(har: string): string {
   let recording: unknown;
   try {
     recording = JSON.parse(har);

@@ -1,14 +1,14 @@
-// The categories as chips; one of them, or all.
+// The category filter of the tool list.
 import { Link } from '@tanstack/react-router';
 
-import { CATEGORIES, wordFor } from '@/i18n/categories';
+import { CATEGORIES, categoryName } from '@/i18n/categories';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import css from './Categories.module.css';
 import type { Category } from './pages';
 
-const WORDS = words({ label: 'Categories', all: 'All' }, { label: '分类', all: '全部' });
+const TEXTS = texts({ label: 'Categories', all: 'All' }, { label: '分类', all: '全部' });
 
 export interface CategoriesProps {
   categories: readonly Category[];
@@ -17,11 +17,11 @@ export interface CategoriesProps {
 }
 
 export function Categories({ categories, chosen, q }: CategoriesProps) {
-  const t = useWords(WORDS);
-  const names = useWords(CATEGORIES);
+  const t = useTexts(TEXTS);
+  const names = useTexts(CATEGORIES);
   const format = useFormat();
   const all = categories.reduce((sum, { count }) => sum + count, 0);
-  const chips = [{ category: undefined, label: t.all, count: all }, ...categories.map(({ category, count }) => ({ category, label: wordFor(names, category), count }))];
+  const chips = [{ category: undefined, label: t.all, count: all }, ...categories.map(({ category, count }) => ({ category, label: categoryName(names, category), count }))];
   return (
     <nav aria-label={t.label} className={css.chips}>
       {chips.map(({ category, label, count }) => (

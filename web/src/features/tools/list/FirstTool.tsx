@@ -1,26 +1,26 @@
-// For a space without tools of its own: three ways to the first one, and a sample for who only looks around.
+// Shown in a space without custom tools: three ways to create one, and a sample tool.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { ClipboardPaste, FileDown, FlaskConical, PencilRuler } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Button as Press } from 'react-aria-components';
 
-import { api, ask, type Schemas, wordsOf } from '@/api/client';
+import { api, ask, type Schemas, errorText } from '@/api/client';
 import { Button } from '@/components/Button';
 import { ErrorNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { inputOf } from '../edit/definition';
 import css from './FirstTool.module.css';
 import { isSample, SAMPLE } from './sample';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'Make your first tool', about: 'Any HTTP API becomes a tool that every agent can call. No code.',
-    form: 'Fill in a form', formAbout: 'Method, address, headers, sign-in. The schema makes itself.',
+    title: 'Create your first tool', about: 'Turn any HTTP API into a tool that every agent can call, without code.',
+    form: 'Fill in a form', formAbout: 'Method, URL, headers, authentication. The schema is generated.',
     curl: 'Paste a cURL command', curlAbout: 'From an API’s documentation or the browser’s network panel.',
-    openapi: 'Import OpenAPI', openapiAbout: 'Pick from all operations of an API. Postman and HAR too.',
-    looking: 'Only looking around?', sample: 'Try the sample', sampleAbout: 'A pretended weather service that works offline.',
+    openapi: 'Import OpenAPI', openapiAbout: 'Select from all operations of an API. Postman and HAR too.',
+    looking: 'Only looking around?', sample: 'Try the sample', sampleAbout: 'A simulated weather service that works offline.',
   },
   {
     title: '创建第一个工具', about: '任何 HTTP 接口都能成为智能体可调用的工具，无需写代码。',
@@ -32,13 +32,13 @@ const WORDS = words(
 );
 
 export function FirstTool({ tools }: { tools: readonly Schemas['Tool'][] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const navigate = useNavigate();
   const queries = useQueryClient();
   const sample = useMutation({
     mutationFn: () => {
-      const known = tools.find(isSample);
-      return known === undefined ? ask(api.POST('/api/tools', { body: inputOf(SAMPLE) })) : Promise.resolve(known);
+      const existing = tools.find(isSample);
+      return existing === undefined ? ask(api.POST('/api/tools', { body: inputOf(SAMPLE) })) : Promise.resolve(existing);
     },
     onSuccess: async (tool) => {
       void queries.invalidateQueries({ queryKey: ['tools'] });
@@ -50,27 +50,27 @@ export function FirstTool({ tools }: { tools: readonly Schemas['Tool'][] }) {
       <h2 id="first-tool">{t.title}</h2>
       <p className={css.about}>{t.about}</p>
       <div className={css.ways}>
-        <Way icon={<PencilRuler aria-hidden />} title={t.form} about={t.formAbout} go={() => void navigate({ to: '/tools/new' })} />
-        <Way icon={<ClipboardPaste aria-hidden />} title={t.curl} about={t.curlAbout} go={() => void navigate({ to: '/tools/new', hash: 'curl' })} />
-        <Way icon={<FileDown aria-hidden />} title={t.openapi} about={t.openapiAbout} go={() => void navigate({ to: '/tools/import' })} />
+        <ResultMode icon={<PencilRuler aria-hidden />} title={t.form} about={t.formAbout} go={() => void navigate({ to: '/tools/new' })} />
+        <ResultMode icon={<ClipboardPaste aria-hidden />} title={t.curl} about={t.curlAbout} go={() => void navigate({ to: '/tools/new', hash: 'curl' })} />
+        <ResultMode icon={<FileDown aria-hidden />} title={t.openapi} about={t.openapiAbout} go={() => void navigate({ to: '/tools/import' })} />
       </div>
       <div className={css.looking}>
         <span>{t.looking}</span> <span>{t.sampleAbout}</span>
         <Button look="quiet" small icon={<FlaskConical aria-hidden />} isPending={sample.isPending} onPress={() => sample.mutate()}>{t.sample}</Button>
       </div>
-      {sample.error !== null && <ErrorNote>{wordsOf(sample.error)}</ErrorNote>}
+      {sample.error !== null && <ErrorNote>{errorText(sample.error)}</ErrorNote>}
     </section>
   );
 }
 
-interface WayProps {
+interface OptionCardProps {
   icon: ReactNode;
   title: string;
   about: string;
   go: () => void;
 }
 
-function Way({ icon, title, about, go }: WayProps) {
+function ResultMode({ icon, title, about, go }: OptionCardProps) {
   return (
     <Press className={css.way ?? ''} onPress={go}>
       <span className={css.icon}>{icon}</span>

@@ -1,20 +1,20 @@
-// One tool in the grid; the whole card leads to it.
+// The card of a tool in the grid; the whole card is a link.
 import { Link } from '@tanstack/react-router';
 import { Bot, Braces, Calculator, CalendarClock, FileText, Globe, Hammer, List, OctagonX, Plug, Search, TestTube, Type } from 'lucide-react';
 import { type ComponentType, memo } from 'react';
 
 import type { Schemas } from '@/api/client';
 import { Badge } from '@/components/Note';
-import { CATEGORIES, wordFor } from '@/i18n/categories';
+import { CATEGORIES, categoryName } from '@/i18n/categories';
 import { useFormat } from '@/i18n/format';
-import { useLanguage, useWords, words } from '@/i18n/language';
+import { useLanguage, useTexts, texts } from '@/i18n/language';
 import { titleOf } from '@/i18n/title';
 
 import { categoryOf } from './rows';
 import css from './ToolCard.module.css';
-import { KINDS } from './words';
+import { KINDS } from './texts';
 
-const WORDS = words(
+const TEXTS = texts(
   { off: 'Off', changed: (ago: string) => `Changed ${ago}` },
   { off: '已停用', changed: (ago: string) => `${ago}更新` },
 );
@@ -28,14 +28,14 @@ const BY_KIND: Record<string, Icon> = { http: Globe, mcp: Plug, mock: TestTube, 
 
 export interface ToolCardProps {
   tool: Schemas['Tool'];
-  /** Where no heading says it. */
+  /** Shows the category, if no heading shows it. */
   hasCategory: boolean;
 }
 
 export const ToolCard = memo(function ToolCard({ tool, hasCategory }: ToolCardProps) {
-  const t = useWords(WORDS);
-  const kinds = useWords(KINDS);
-  const categories = useWords(CATEGORIES);
+  const t = useTexts(TEXTS);
+  const kinds = useTexts(KINDS);
+  const categories = useTexts(CATEGORIES);
   const format = useFormat();
   const { language } = useLanguage();
   const title = titleOf(tool, language);
@@ -53,8 +53,8 @@ export const ToolCard = memo(function ToolCard({ tool, hasCategory }: ToolCardPr
       </span>
       <span className={css.about}>{tool.description}</span>
       <span className={css.foot}>
-        {method === undefined ? <Badge>{wordFor(kinds, tool.type)}</Badge> : <span className={css.method} data-method={method}>{method}</span>}
-        {hasCategory && <span className={css.category}>{wordFor(categories, categoryOf(tool))}</span>}
+        {method === undefined ? <Badge>{categoryName(kinds, tool.type)}</Badge> : <span className={css.method} data-method={method}>{method}</span>}
+        {hasCategory && <span className={css.category}>{categoryName(categories, categoryOf(tool))}</span>}
         {tool.spaceId !== null && <span className={css.when}>{t.changed(format.ago(tool.updatedAt))}</span>}
       </span>
     </Link>

@@ -1,26 +1,26 @@
-// The grid: only the rows near the window are in the document, and more are fetched before one gets there.
+// The virtualized grid of tools: only rows near the viewport are rendered, and more are fetched ahead of scrolling.
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { LoaderCircle } from 'lucide-react';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 
 import type { Schemas } from '@/api/client';
-import { CATEGORIES, wordFor } from '@/i18n/categories';
+import { CATEGORIES, categoryName } from '@/i18n/categories';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { gridRows } from './rows';
 import { ToolCard } from './ToolCard';
 import css from './ToolGrid.module.css';
 
-const WORDS = words({ more: 'Loading more…', list: 'Tools' }, { more: '正在加载更多…', list: '工具' });
+const TEXTS = texts({ more: 'Loading more…', list: 'Tools' }, { more: '正在加载更多…', list: '工具' });
 
 const CARD_WIDTH = 290;
 const GAP = 16;
 const CARD_ROW = 140 + GAP;
 const HEADING = 48;
-const AHEAD = 3;
-/** So many rows before the end more are fetched. */
-const EARLY = 12;
+const OVERSCAN = 3;
+/** Fetches more tools when this number of rows is left. */
+const PREFETCH_ROWS = 12;
 
 export interface ToolGridProps {
   tools: readonly Schemas['Tool'][];
@@ -32,28 +32,28 @@ export interface ToolGridProps {
 }
 
 export function ToolGrid({ tools, counts, hasHeadings, hasMore, isFetching, more }: ToolGridProps) {
-  const t = useWords(WORDS);
-  const categories = useWords(CATEGORIES);
+  const t = useTexts(TEXTS);
+  const categories = useTexts(CATEGORIES);
   const format = useFormat();
-  const place = useRef<HTMLDivElement>(null);
-  const { width, top } = usePlace(place);
+  const container = useRef<HTMLDivElement>(null);
+  const { width, top } = useElementPosition(container);
   const columns = Math.max(1, Math.floor((width + GAP) / (CARD_WIDTH + GAP)));
   const rows = useMemo(() => gridRows(tools, columns, hasHeadings ? counts : undefined), [tools, columns, hasHeadings, counts]);
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: (index) => (rows[index]?.kind === 'band' ? HEADING + CARD_ROW : CARD_ROW),
-    overscan: AHEAD,
+    overscan: OVERSCAN,
     scrollMargin: top,
   });
   useEffect(() => virtual.measure(), [virtual, rows]);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
-  const isNearEnd = last >= rows.length - 1 - EARLY;
+  const isNearEnd = last >= rows.length - 1 - PREFETCH_ROWS;
   useEffect(() => {
     if (isNearEnd && hasMore && !isFetching) more();
   }, [isNearEnd, hasMore, isFetching, more]);
   return (
-    <section aria-label={t.list} aria-busy={isFetching} ref={place}>
+    <section aria-label={t.list} aria-busy={isFetching} ref={container}>
       <div className={css.grid} style={{ height: virtual.getTotalSize() }}>
         {width > 0 && items.map((item) => {
           const row = rows[item.index];
@@ -67,7 +67,7 @@ export function ToolGrid({ tools, counts, hasHeadings, hasMore, isFetching, more
               {row.blocks.map(({ category, span, tools: own }) => (
                 <div key={category} className={css.block} style={{ gridColumn: `span ${span}`, gridTemplateColumns: columnsOf(span) }}>
                   <h2 className={css.heading}>
-                    <span>{wordFor(categories, category)}</span> <span className={css.count}>{format.count(counts.get(category) ?? own.length)}</span>
+                    <span>{categoryName(categories, category)}</span> <span className={css.count}>{format.count(counts.get(category) ?? own.length)}</span>
                   </h2>
                   <Cards tools={own} hasCategory={false} />
                 </div>
@@ -87,8 +87,8 @@ function Cards({ tools, hasCategory }: { tools: readonly Schemas['Tool'][]; hasC
 
 const columnsOf = (count: number) => `repeat(${count}, minmax(0, 1fr))`;
 
-/** How wide an element is and where it begins on the page. */
-function usePlace(element: React.RefObject<HTMLElement | null>): { width: number; top: number } {
+/** Measures the width of an element and its top position on the page. */
+function useElementPosition(element: React.RefObject<HTMLElement | null>): { width: number; top: number } {
   const [now, setNow] = useState({ width: 0, top: 0 });
   useLayoutEffect(() => {
     const observed = element.current;

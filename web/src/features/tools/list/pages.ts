@@ -1,4 +1,4 @@
-// Tools a page at a time: by name where something is looked for, else category after category.
+// Paged queries of tools: search results by name, else all tools category by category.
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 
 import { api, ask, type Schemas } from '@/api/client';
@@ -8,22 +8,22 @@ export type Category = Schemas['CategoryList']['items'][number];
 
 const PAGE = 60;
 
-export interface Wanted {
+export interface ToolListFilter {
   q: string | undefined;
   category: string | undefined;
 }
 
-/** Where a page begins: in which of the categories, and where in it. */
-interface From {
+/** The start of a page: the index of the category, and the cursor within it. */
+interface PageStart {
   at: number;
   cursor: string | undefined;
 }
 
-const START: From = { at: 0, cursor: undefined };
+const START: PageStart = { at: 0, cursor: undefined };
 
-export interface ToolsPageOf {
+export interface ToolListPage {
   tools: Tool[];
-  next: From | undefined;
+  next: PageStart | undefined;
 }
 
 export const categoriesQuery = queryOptions({
@@ -31,24 +31,24 @@ export const categoriesQuery = queryOptions({
   queryFn: async () => (await ask(api.GET('/api/tools/categories'))).items,
 });
 
-export function toolsQuery(wanted: Wanted, categories: readonly Category[]) {
-  const isByCategory = wanted.q === undefined && wanted.category === undefined;
-  const plan = isByCategory ? categories.map(({ category, count }) => ({ category, count })) : [{ category: wanted.category, count: PAGE }];
+export function toolsQuery(filter: ToolListFilter, categories: readonly Category[]) {
+  const isByCategory = filter.q === undefined && filter.category === undefined;
+  const plan = isByCategory ? categories.map(({ category, count }) => ({ category, count })) : [{ category: filter.category, count: PAGE }];
   return infiniteQueryOptions({
-    queryKey: ['tools', 'list', wanted, plan.map(({ category }) => category)],
-    queryFn: ({ pageParam, signal }) => fetchPage(wanted.q, plan, pageParam, signal),
+    queryKey: ['tools', 'list', filter, plan.map(({ category }) => category)],
+    queryFn: ({ pageParam, signal }) => fetchPage(filter.q, plan, pageParam, signal),
     initialPageParam: START,
-    getNextPageParam: (page: ToolsPageOf) => page.next,
+    getNextPageParam: (page: ToolListPage) => page.next,
   });
 }
 
-interface Step {
+interface CategoryStep {
   category: string | undefined;
   count: number;
 }
 
-/** Small categories are asked for together, so that many of them are not many turns. */
-async function fetchPage(q: string | undefined, plan: readonly Step[], from: From, signal: AbortSignal): Promise<ToolsPageOf> {
+/** Fetches small categories in parallel, to avoid many sequential requests. */
+async function fetchPage(q: string | undefined, plan: readonly CategoryStep[], from: PageStart, signal: AbortSignal): Promise<ToolListPage> {
   let end = from.at + 1;
   let expected = plan[from.at]?.count ?? 0;
   while (end < plan.length && expected < PAGE) {
@@ -59,7 +59,7 @@ async function fetchPage(q: string | undefined, plan: readonly Step[], from: Fro
     const query = { q, category, limit: PAGE, cursor: index === 0 ? from.cursor : undefined };
     return ask(api.GET('/api/tools', { params: { query }, signal }));
   }));
-  // A category that did not come whole is gone on with; those behind it wait until it has.
+  // An incomplete category continues on the next page; later categories wait until it is complete.
   const unfinished = pages.findIndex((page) => page.nextCursor !== null);
   const whole = unfinished < 0 ? pages : pages.slice(0, unfinished + 1);
   const tools = whole.flatMap((page) => page.items);

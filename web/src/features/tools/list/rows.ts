@@ -1,4 +1,4 @@
-// Tools as rows of a grid: each category under its heading, and small ones beside each other as far as there is room.
+// Arranges tools in grid rows: categories under headings, small categories side by side.
 import type { Schemas } from '@/api/client';
 
 type Tool = Schemas['Tool'];
@@ -6,7 +6,7 @@ type Tool = Schemas['Tool'];
 /** A category's heading and the first row of its cards. */
 export interface Block {
   category: string;
-  /** So many columns are its own, whether or not all of its cards are there yet. */
+  /** The number of columns, reserved even if not all cards are loaded. */
   span: number;
   tools: readonly Tool[];
 }
@@ -15,12 +15,15 @@ export type GridRow =
   | { kind: 'band'; blocks: Block[] }
   | { kind: 'cards'; tools: readonly Tool[] };
 
-/** What has no category of its own is the user's. */
+/** Returns the category of a tool; `custom` if it has none. */
 export function categoryOf(tool: Tool): string {
   return tool.category ?? 'custom';
 }
 
-/** With `counts`, how many tools each category has, there are headings; tools of one category come one after another. */
+/**
+ * Arranges tools in rows. With `counts` (the number of tools by category), categories get headings.
+ * Tools of one category must be consecutive.
+ */
 export function gridRows(tools: readonly Tool[], columns: number, counts: ReadonlyMap<string, number> | undefined): GridRow[] {
   if (counts === undefined) return cardRows(tools, columns);
   const rows: GridRow[] = [];
@@ -28,7 +31,7 @@ export function gridRows(tools: readonly Tool[], columns: number, counts: Readon
     const span = Math.min(columns, Math.max(own.length, counts.get(category) ?? 0));
     const block = { category, span, tools: own.slice(0, columns) };
     const before = rows.at(-1);
-    if (before?.kind === 'band' && taken(before.blocks) + span <= columns) before.blocks.push(block);
+    if (before?.kind === 'band' && usedColumns(before.blocks) + span <= columns) before.blocks.push(block);
     else rows.push({ kind: 'band', blocks: [block] });
     rows.push(...cardRows(own.slice(columns), columns));
   }
@@ -51,6 +54,6 @@ function cardRows(tools: readonly Tool[], columns: number): GridRow[] {
   return rows;
 }
 
-function taken(blocks: readonly Block[]): number {
+function usedColumns(blocks: readonly Block[]): number {
   return blocks.reduce((sum, { span }) => sum + span, 0);
 }

@@ -1,10 +1,10 @@
-// The tool that is there to be looked at: a first start makes one, and here is one for other spaces.
+// The sample tool. The server creates it on first start; this is the definition for other spaces.
 import type { Schemas } from '@/api/client';
 
 export const SAMPLE = {
   name: 'sample_weather',
   title: { en: 'Weather (sample)', zh: '天气（示例）' },
-  description: 'Gives the current weather of a city: temperature in °C, conditions, humidity. Use it when somebody asks about the weather.',
+  description: 'Gives the current weather of a city: temperature in °C, conditions, humidity. Use it for questions about the weather.',
   category: 'custom',
   type: 'mock',
   effect: 'read',

@@ -1,25 +1,25 @@
-// What is typed into a search field: seen at once, in the address a moment later.
+// The text of a search field, written to the URL after a short pause.
 import { useEffect, useRef, useState } from 'react';
 
 const PAUSE = 200;
 
 export function useSearchText(inAddress: string | undefined, toAddress: (text: string | undefined) => void): [string, (text: string) => void] {
   const [typed, setTyped] = useState(inAddress ?? '');
-  const [known, setKnown] = useState(inAddress);
+  const [lastInAddress, setLastInAddress] = useState(inAddress);
   const latest = useRef(toAddress);
   useEffect(() => {
     latest.current = toAddress;
   });
-  // The address changed by itself: somebody went back, or chose a link.
-  if (known !== inAddress) {
-    setKnown(inAddress);
+  // The URL was changed by navigation, such as back or a link.
+  if (lastInAddress !== inAddress) {
+    setLastInAddress(inAddress);
     if ((inAddress ?? '') !== typed.trim()) setTyped(inAddress ?? '');
   }
-  const wanted = typed.trim();
+  const query = typed.trim();
   useEffect(() => {
-    if (wanted === (inAddress ?? '')) return undefined;
-    const later = setTimeout(() => latest.current(wanted === '' ? undefined : wanted), PAUSE);
-    return () => clearTimeout(later);
-  }, [wanted, inAddress]);
+    if (query === (inAddress ?? '')) return undefined;
+    const timer = setTimeout(() => latest.current(query === '' ? undefined : query), PAUSE);
+    return () => clearTimeout(timer);
+  }, [query, inAddress]);
   return [typed, setTyped];
 }

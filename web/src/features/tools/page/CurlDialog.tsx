@@ -1,18 +1,18 @@
-// The command line that calls a tool, to be taken along.
+// A dialog with the cURL command that calls a tool.
 import { Link } from '@tanstack/react-router';
 
 import { CodeBlock } from '@/components/Code';
 import { CopyButton } from '@/components/CopyButton';
 import { Dialog, DialogFooter } from '@/components/Dialog';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { executeCommand } from './curl';
 import type { Tool } from './tool';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: 'Call it from a shell', command: 'Command', copy: 'Copy command', token: 'Make a token',
-    about: 'Put a token into HAFT_TOKEN first, and your own values into the arguments.',
+    title: 'Call it from a shell', command: 'Command', copy: 'Copy command', token: 'Create a token',
+    about: 'Set HAFT_TOKEN to a token first, and replace the example arguments.',
   },
   {
     title: '从命令行调用', command: '命令', copy: '复制命令', token: '创建令牌',
@@ -21,7 +21,7 @@ const WORDS = words(
 );
 
 export function CurlDialog({ tool, isOpen, onClose }: { tool: Tool; isOpen: boolean; onClose: () => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const command = executeCommand(tool, location.origin);
   return (
     <Dialog title={t.title} isOpen={isOpen} onClose={onClose} wide>

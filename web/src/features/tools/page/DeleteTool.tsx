@@ -1,4 +1,4 @@
-// Deletes a tool after one question, which names the agents that lose it.
+// Deletes a tool after a confirmation that lists the agents using it.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -6,16 +6,16 @@ import { useState } from 'react';
 import { api, ApiError, ask } from '@/api/client';
 import { Confirm } from '@/components/Dialog';
 import { WarningNote } from '@/components/Note';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import type { Tool } from './tool';
 import css from './ToolHead.module.css';
 import { usedByQuery } from './usedBy';
 
-const WORDS = words(
+const TEXTS = texts(
   {
-    title: (name: string) => `Delete ${name}?`, verb: 'Delete tool', anyway: 'Delete and take it from them',
-    text: 'The tool goes with all its versions, and cannot be brought back. Its calls stay in the log.',
+    title: (name: string) => `Delete ${name}?`, verb: 'Delete tool', anyway: 'Delete and remove from agents',
+    text: 'The tool is deleted with all its versions and cannot be restored. Its calls stay in the log.',
     used: (names: string) => `These agents use it and will lose it: ${names}.`, more: (count: number) => `${count} more`, and: ', ',
   },
   {
@@ -25,29 +25,29 @@ const WORDS = words(
   },
 );
 
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 export function DeleteTool({ tool, onClose }: { tool: Pick<Tool, 'id' | 'name'>; onClose: () => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const navigate = useNavigate();
   const queries = useQueryClient();
   const using = useQuery(usedByQuery(tool.id));
-  /** Those that took it since, by the server's word. */
-  const [told, setTold] = useState<string[]>();
-  const agents = told ?? using.data ?? [];
+  /** Agents reported by the server when it refused the deletion. */
+  const [reported, setReported] = useState<string[]>();
+  const agents = reported ?? using.data ?? [];
   const remove = async () => {
     try {
       await ask(api.DELETE('/api/tools/{id}', { params: { path: { id: tool.id }, query: { force: agents.length > 0 } } }));
     } catch (error) {
-      if (error instanceof ApiError && error.status === 409) setTold(namesIn(error.details['agents']));
+      if (error instanceof ApiError && error.status === 409) setReported(namesIn(error.details['agents']));
       throw error;
     }
-    // Away first: the page of a tool that is gone has nothing to show, and what was typed there is gone with it.
+    // Navigate first, because the page of a deleted tool has nothing to show.
     await navigate({ to: '/tools', search: { q: undefined, category: undefined }, ignoreBlocker: true });
     void queries.invalidateQueries({ queryKey: ['tools'] });
     void queries.invalidateQueries({ queryKey: ['agents'] });
   };
-  const named = agents.slice(0, MOST_NAMED);
+  const named = agents.slice(0, MAX_NAMED);
   const names = agents.length > named.length ? [...named, t.more(agents.length - named.length)] : named;
   return (
     <Confirm title={t.title(tool.name)} verb={agents.length > 0 ? t.anyway : t.verb} isOpen onClose={onClose} onConfirm={remove}>

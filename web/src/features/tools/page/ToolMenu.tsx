@@ -1,18 +1,18 @@
-// What else is done with a tool: call it from a shell, make another like it, delete it.
+// The menu of a tool: copy as cURL, duplicate, delete.
 import { Copy, Ellipsis, Terminal, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 
 import { useMay } from '@/api/me';
 import { IconButton } from '@/components/Button';
 import { Menu, type MenuAction } from '@/components/Menu';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { CurlDialog } from './CurlDialog';
 import { DeleteTool } from './DeleteTool';
 import { DuplicateDialog } from './DuplicateDialog';
-import { isProvided, type Tool } from './tool';
+import { isBuiltIn, type Tool } from './tool';
 
-const WORDS = words(
+const TEXTS = texts(
   { more: 'More', curl: 'Copy as cURL', duplicate: 'Duplicate', remove: 'Delete' },
   { more: '更多', curl: '复制为 cURL', duplicate: '创建副本', remove: '删除' },
 );
@@ -20,9 +20,9 @@ const WORDS = words(
 type Opened = 'curl' | 'duplicate' | 'delete' | null;
 
 export function ToolMenu({ tool }: { tool: Tool }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const mayCall = useMay('caller');
-  const mayEdit = useMay('editor') && !isProvided(tool);
+  const mayEdit = useMay('editor') && !isBuiltIn(tool);
   const [opened, setOpened] = useState<Opened>(null);
   const close = () => setOpened(null);
   const own: MenuAction[] = [

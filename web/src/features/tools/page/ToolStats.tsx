@@ -1,30 +1,30 @@
-// How a tool did in the last day; each number leads to the calls behind it.
+// Statistics of a tool in the last 24 hours; each number links to its calls.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 
-import { useEvents } from '@/api/live';
+import { useEvents } from '@/api/liveEvents';
 import { useFormat } from '@/i18n/format';
-import { useWords, words } from '@/i18n/language';
+import { useTexts, texts } from '@/i18n/language';
 
 import { toolStatsQuery } from './stats';
 import type { Tool } from './tool';
 import css from './ToolStats.module.css';
 
-const WORDS = words(
-  { label: 'The last 24 hours', calls: 'Calls, 24 h', errors: 'Errors', p95: '95% within', none: '–' },
+const TEXTS = texts(
+  { label: 'The last 24 hours', calls: 'Calls, 24 h', errors: 'Errors', p95: 'p95', none: '–' },
   { label: '最近 24 小时', calls: '24 小时调用', errors: '错误率', p95: '95% 耗时', none: '–' },
 );
 
-/** The server counts a call a second or two after it; many calls are asked for once. */
+/** Delay before statistics are fetched again: the server counts calls with a delay, and many calls need only one request. */
 const PAUSE = 3000;
 
 const NO_FILTER = { agent: undefined, kind: undefined, source: undefined, to: undefined, q: undefined, call: undefined };
 
 export function ToolStats({ tool }: { tool: Tool }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
-  useCallsOf(tool.name);
+  useStatsRefresh(tool.name);
   const { data } = useQuery(toolStatsQuery(tool.id));
   const totals = data?.totals;
   const isQuiet = totals === undefined || totals.calls === 0;
@@ -50,15 +50,15 @@ export function ToolStats({ tool }: { tool: Tool }) {
   );
 }
 
-/** Asks again for what calls of this tool change, once for all that end within a moment. */
-function useCallsOf(name: string): void {
+/** Invalidates the statistics after calls of this tool, at most once per pause. */
+function useStatsRefresh(name: string): void {
   const queries = useQueryClient();
-  const waiting = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => () => clearTimeout(waiting.current), []);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
   useEvents(({ type, tool }) => {
     if (tool !== name || !/^tool\.call\.(completed|failed|cancelled)$/.test(type)) return;
-    waiting.current ??= setTimeout(() => {
-      waiting.current = undefined;
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
       void queries.invalidateQueries({ queryKey: ['stats', 'tool'] });
       void queries.invalidateQueries({ queryKey: ['calls', 'latest'] });
     }, PAUSE);

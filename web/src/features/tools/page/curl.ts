@@ -1,4 +1,4 @@
-// A call of a tool through Haft's own door, as a command line.
+// The cURL command that calls a tool through the REST API.
 import type { Tool } from './tool';
 
 type Json = Record<string, unknown>;
@@ -7,7 +7,7 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 
 const EMPTY: Record<string, unknown> = { string: '…', integer: 1, number: 1, boolean: true, array: [], object: {} };
 
-/** A value that a schema would take, good enough to be replaced. */
+/** Returns an example value for a schema. */
 function exampleOf(schema: unknown): unknown {
   if (!isObject(schema)) return '…';
   const { default: usual, const: only, examples, enum: choices, type } = schema;
@@ -21,17 +21,17 @@ function exampleOf(schema: unknown): unknown {
   return typeof kind === 'string' ? (EMPTY[kind] ?? '…') : '…';
 }
 
-/** The arguments that must be there; of several forms, those of the first. */
+/** Returns example values of the required arguments; of the first variant if there are several. */
 function argumentsOf(schema: Json): Json {
   const forms = schema['oneOf'] ?? schema['anyOf'];
   if (!isObject(schema['properties']) && Array.isArray(forms) && isObject(forms[0])) return argumentsOf(forms[0]);
   const fields = isObject(schema['properties']) ? schema['properties'] : {};
   const required: unknown[] = Array.isArray(schema['required']) ? schema['required'] : [];
-  const taken = Object.entries(fields).filter(([name]) => required.includes(name));
-  return Object.fromEntries(taken.map(([name, field]) => [name, exampleOf(field)]));
+  const selected = Object.entries(fields).filter(([name]) => required.includes(name));
+  return Object.fromEntries(selected.map(([name, field]) => [name, exampleOf(field)]));
 }
 
-/** For a POSIX shell: nothing in it is expanded. */
+/** Quotes a text for a POSIX shell, without expansion. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 export function executeCommand(tool: Pick<Tool, 'name' | 'inputSchema'>, origin: string): string {

@@ -1,11 +1,11 @@
-// What somebody defined, without what the server adds to it.
+// The definition of a tool, without the fields that the server adds.
 import type { Tool } from './tool';
 
-const ADDED = ['id', 'spaceId', 'ownerId', 'version', 'createdAt', 'updatedAt'] as const;
+const SERVER_FIELDS = ['id', 'spaceId', 'ownerId', 'version', 'createdAt', 'updatedAt'] as const;
 
-export type Definition = Omit<Tool, (typeof ADDED)[number]>;
+export type Definition = Omit<Tool, (typeof SERVER_FIELDS)[number]>;
 
 export function definitionOf(tool: Tool): Definition {
-  const isAdded = (name: string) => ADDED.some((added) => added === name);
-  return Object.fromEntries(Object.entries(tool).filter(([name]) => !isAdded(name))) as Definition;
+  const isServerField = (name: string) => SERVER_FIELDS.some((field) => field === name);
+  return Object.fromEntries(Object.entries(tool).filter(([name]) => !isServerField(name))) as Definition;
 }

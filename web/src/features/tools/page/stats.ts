@@ -1,4 +1,4 @@
-// How a tool did in the last day, asked for once by everything on its page.
+// The statistics of a tool in the last 24 hours, shared by all parts of its page.
 import { queryOptions } from '@tanstack/react-query';
 
 import { api, ask } from '@/api/client';
@@ -7,6 +7,6 @@ export const toolStatsQuery = (id: string) =>
   queryOptions({
     queryKey: ['stats', 'tool', id],
     queryFn: () => ask(api.GET('/api/stats', { params: { query: { tool: id, window: '24h' } } })),
-    // Calls that were made while another page was open were not heard here.
+    // Events of calls are not received while another page is open.
     staleTime: 0,
   });

@@ -1,4 +1,4 @@
-// One tool as the server has it, asked for once by everything on its page.
+// The query of one tool, shared by all parts of its page.
 import { queryOptions } from '@tanstack/react-query';
 
 import { api, askTagged, type Schemas } from '@/api/client';
@@ -7,10 +7,10 @@ export type Tool = Schemas['Tool'];
 
 export const toolQuery = (id: string) =>
   queryOptions({
-    // An id may be a name, and a name any word.
+    // The id may be a name. The `page` segment keeps it apart from other keys.
     queryKey: ['tools', 'page', id],
     queryFn: () => askTagged(api.GET('/api/tools/{id}', { params: { path: { id } } })),
   });
 
-/** What comes with the program is changed by nobody. */
-export const isProvided = (tool: Tool): boolean => tool.spaceId === null;
+/** Returns true for built-in tools, which cannot be changed. */
+export const isBuiltIn = (tool: Tool): boolean => tool.spaceId === null;

@@ -1,13 +1,13 @@
-// The arguments of a call, as a form or as the JSON they are.
+// The arguments of a call, as a form or as JSON.
 import type { Violation } from '@/api/client';
 import { CodeEditor } from '@/components/Code';
 import type { JsonSchema } from '@/components/schema-form/schema';
 import { SchemaForm } from '@/components/schema-form/SchemaForm';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { type Draft, readArguments, withText, withValue } from './draft';
 import css from './TryTab.module.css';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 interface Props {
   schema: JsonSchema;
@@ -19,7 +19,7 @@ interface Props {
 }
 
 export function Arguments({ schema, draft, change, errors, isDisabled, onBroken }: Props) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   if (draft.mode === 'form') {
     return (
       <SchemaForm

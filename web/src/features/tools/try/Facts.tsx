@@ -1,4 +1,4 @@
-// What is known of a call: how long, how often, what was made to fit, and where its record is.
+// Facts of a call: duration, attempts, cache, converted arguments, and a link to its record.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ArrowUpRight, Clock, Database, Repeat } from 'lucide-react';
@@ -6,17 +6,17 @@ import { ArrowUpRight, Clock, Database, Repeat } from 'lucide-react';
 import { api, ask } from '@/api/client';
 import { Badge, WarningNote } from '@/components/Note';
 import { useFormat } from '@/i18n/format';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import css from './TryTab.module.css';
 import type { Failed, Success } from './useRun';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
-/** The record is written a moment after the answer. */
+/** Retries, because the record is written shortly after the response. */
 const TRIES = 4;
 
 export function Facts({ result }: { result: Success | Failed }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const { callId } = result;
   const record = useQuery({

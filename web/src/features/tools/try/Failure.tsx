@@ -1,4 +1,4 @@
-// How a call failed: its kind, the server's words, which fields, what else is known, and whether trying again makes sense.
+// The error of a call: kind, message, violations, details, and whether a retry can help.
 import type { Violation } from '@/api/client';
 import { RefusingCircuit } from '@/components/circuit/RefusingCircuit';
 import { JsonTree } from '@/components/JsonTree';
@@ -6,14 +6,14 @@ import { ErrorNote, Hint } from '@/components/Note';
 import { without } from '@/components/schema-form/schema';
 import { useFormat } from '@/i18n/format';
 import { useKinds } from '@/i18n/kinds';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import css from './TryTab.module.css';
 import type { Failed } from './useRun';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 export function Failure({ result: { error }, violations }: { result: Failed; violations: readonly Violation[] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   const kinds = useKinds();
   const details = without<unknown>(error.details, 'errors', 'retryAfterMs');
@@ -23,7 +23,7 @@ export function Failure({ result: { error }, violations }: { result: Failed; vio
       <ErrorNote>
         <div className={css.failure}>
           <strong>{kinds[error.kind]}</strong>
-          {/* The fields say it better, each for itself. */}
+          {/* Violations are more specific than the message. */}
           {violations.length === 0 ? error.message : (
             <ul className={css.violations}>
               {violations.map((one) => <li key={`${one.path} ${one.message}`}><code>{one.path}</code> {one.message}</li>)}

@@ -1,14 +1,14 @@
-// A request as it would go out: for HTTP its line, headers and body; for any other tool what it would be given.
+// The request of a call: URL, headers and body for HTTP; the arguments for other kinds.
 import { CodeBlock, pretty } from '@/components/Code';
 import { Badge } from '@/components/Note';
 import { isRecord } from '@/components/schema-form/schema';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import css from './TryTab.module.css';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 export function RequestView({ request, note }: { request: unknown; note?: string }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   if (!isRecord(request) || typeof request['method'] !== 'string' || typeof request['url'] !== 'string') {
     return (
       <div className={css.request}>

@@ -1,17 +1,17 @@
-// A call under way: how long already, and the way to stop it.
+// A running call: elapsed time and a cancel button.
 import { LoaderCircle, Square } from 'lucide-react';
 import { useEffect, useState } from 'react';
 
 import { Button } from '@/components/Button';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import css from './TryTab.module.css';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 const TICK = 100;
 
 export function Running({ startedAt, waitingFor, cancel }: { startedAt: number; waitingFor: string | null; cancel: () => void }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const waits: Readonly<Record<string, string>> = { approval: t.needsApproval, retry: t.waitsToRetry, poll: t.waitsToAsk, callback: t.waitsForCall };
   const [now, setNow] = useState(startedAt);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// The request behind an answer, drawn up when somebody wants to see it.
+// The request of a completed call, generated again when the user opens it.
 import { useQuery } from '@tanstack/react-query';
 import { ChevronRight } from 'lucide-react';
 import { useState } from 'react';
@@ -6,15 +6,15 @@ import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-compone
 
 import { Loading, LoadFailed } from '@/components/Page';
 import type { JsonObject } from '@/components/schema-form/schema';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { RequestView } from './RequestView';
 import css from './TryTab.module.css';
 import { execute } from './useRun';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 export function SentRequest({ tool, sent, callId }: { tool: string; sent: JsonObject; callId: string }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [isOpen, setIsOpen] = useState(false);
   return (
     <Disclosure isExpanded={isOpen} onExpandedChange={setIsOpen} className={css.sent ?? ''}>
@@ -29,7 +29,7 @@ export function SentRequest({ tool, sent, callId }: { tool: string; sent: JsonOb
 }
 
 function Drawn({ tool, sent, callId }: { tool: string; sent: JsonObject; callId: string }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const request = useQuery({
     queryKey: ['calls', 'request', callId], queryFn: () => execute(tool, sent, true), staleTime: Infinity,
   });

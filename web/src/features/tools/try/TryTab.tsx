@@ -1,4 +1,4 @@
-// Where a tool is called: its arguments at the left, what came of them at the right.
+// The Try it tab: arguments on the left, the outcome on the right.
 import { FlaskConical, Play, RotateCcw } from 'lucide-react';
 import { type KeyboardEvent, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 
@@ -8,17 +8,17 @@ import { Button, IconButton } from '@/components/Button';
 import { finishField } from '@/components/finishField';
 import { Hint, WarningNote } from '@/components/Note';
 import { Card } from '@/components/Page';
-import { focusFirstWrong } from '@/components/schema-form/focus';
+import { focusFirstInvalid } from '@/components/schema-form/focus';
 import { Segmented } from '@/components/Segmented';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { Arguments } from './Arguments';
-import { stillWrong } from './complaints';
-import { type Draft, keepDraft, loadDraft, newDraft, readArguments } from './draft';
+import { remainingViolations } from './violations';
+import { type Draft, saveDraft, loadDraft, newDraft, readArguments } from './draft';
 import { OutcomeCard } from './OutcomeCard';
 import css from './TryTab.module.css';
 import { type Outcome, useRun } from './useRun';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 const IS_MAC = navigator.userAgent.includes('Mac OS');
 
@@ -27,28 +27,28 @@ export function TryTab({ tool }: { tool: Schemas['Tool'] }) {
 }
 
 function Try({ tool }: { tool: Schemas['Tool'] }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const mayCall = useMay('caller');
   const form = useRef<HTMLDivElement>(null);
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const runs = useRef<HTMLDivElement>(null);
   const [draft, setDraft] = useState(() => loadDraft(tool.id, tool.inputSchema));
   const [isBroken, setIsBroken] = useState(false);
-  // Fields give what they hold when they are left, which a key may have made happen a moment ago.
+  // Fields report their value on blur, which a key press may have caused just now, before the next render.
   const latest = useRef(draft);
   const change = useCallback((edit: (draft: Draft) => Draft) => {
     latest.current = edit(latest.current);
-    keepDraft(tool.id, latest.current);
+    saveDraft(tool.id, latest.current);
     setDraft(latest.current);
   }, [tool.id]);
 
   const run = useRun(tool.id, (outcome) => {
-    // The button that stopped it is gone.
+    // The cancel button is gone, so move the focus.
     if (outcome.state === 'cancelled') runs.current?.querySelector('button')?.focus();
   });
-  useLookAt(form, place, run.outcome);
+  useRevealOutcome(form, container, run.outcome);
   const errors = useMemo(
-    () => (run.outcome?.state === 'failed' ? stillWrong(run.outcome.violations, run.outcome.sent, draft.value) : []),
+    () => (run.outcome?.state === 'failed' ? remainingViolations(run.outcome.violations, run.outcome.sent, draft.value) : []),
     [run.outcome, draft.value],
   );
 
@@ -100,25 +100,25 @@ function Try({ tool }: { tool: Schemas['Tool'] }) {
             <Button look="quiet" icon={<FlaskConical aria-hidden />} isDisabled={!isReadable || run.isRunning} onPress={() => call(true)}>
               {t.preview}
             </Button>
-            <span className={css.keys}>{isReadable ? (IS_MAC ? t.keysMac : t.keys) : t.mendFirst}</span>
+            <span className={css.keys}>{isReadable ? (IS_MAC ? t.keysMac : t.keys) : t.fixFirst}</span>
           </footer>
         )}
       </Card>
-      <div ref={place} className={css.outcome}>{mayCall && <OutcomeCard tool={tool} run={run} />}</div>
+      <div ref={container} className={css.outcome}>{mayCall && <OutcomeCard tool={tool} run={run} />}</div>
     </div>
   );
 }
 
-/** Whoever is told that a field is wrong stands in it at once; an outcome below the form, as on a phone, comes into view. */
-function useLookAt(form: RefObject<HTMLElement | null>, place: RefObject<HTMLElement | null>, outcome: Outcome | undefined): void {
+/** Focuses the first invalid field after a failed call, or scrolls to an outcome that is below the form. */
+function useRevealOutcome(form: RefObject<HTMLElement | null>, container: RefObject<HTMLElement | null>, outcome: Outcome | undefined): void {
   useEffect(() => {
-    const [fields, there] = [form.current, place.current];
+    const [fields, there] = [form.current, container.current];
     if (outcome === undefined || fields === null || there === null) return undefined;
-    // Once all of it is drawn: a field that loses the focus draws again, and what has no height yet cannot be scrolled to.
+    // Wait for rendering: fields render again on blur, and content without height cannot be scrolled to.
     const timer = setTimeout(() => {
-      if (outcome.state === 'failed' && outcome.violations.length > 0 && focusFirstWrong(fields)) return;
+      if (outcome.state === 'failed' && outcome.violations.length > 0 && focusFirstInvalid(fields)) return;
       if (there.getBoundingClientRect().top > window.innerHeight / 3) there.scrollIntoView({ block: 'start' });
     }, 50);
     return () => clearTimeout(timer);
-  }, [outcome, form, place]);
+  }, [outcome, form, container]);
 }

@@ -1,4 +1,4 @@
-// The arguments that somebody is writing, kept for this browser tab so that nothing is lost on the way.
+// The draft of the arguments, saved in session storage so that it survives navigation.
 import { initialValue } from '@/components/schema-form/initial';
 import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '@/components/schema-form/schema';
 
@@ -7,7 +7,7 @@ export type Mode = 'form' | 'json';
 export interface Draft {
   mode: Mode;
   value: JsonObject;
-  /** As it stands in the editor, which may be no JSON yet. */
+  /** The text in the JSON editor, which may be invalid. */
   text: string;
 }
 
@@ -20,27 +20,27 @@ export function newDraft(schema: JsonSchema): Draft {
 
 export function loadDraft(tool: string, schema: JsonSchema): Draft {
   try {
-    const kept = JSON.parse(sessionStorage.getItem(keyOf(tool)) ?? 'null') as Partial<Draft> | null;
-    if (kept !== null && isJsonObject(kept.value) && typeof kept.text === 'string') {
-      return { mode: kept.mode === 'json' ? 'json' : 'form', value: kept.value, text: kept.text };
+    const saved = JSON.parse(sessionStorage.getItem(keyOf(tool)) ?? 'null') as Partial<Draft> | null;
+    if (saved !== null && isJsonObject(saved.value) && typeof saved.text === 'string') {
+      return { mode: saved.mode === 'json' ? 'json' : 'form', value: saved.value, text: saved.text };
     }
   } catch {
-    // What cannot be read is begun anew.
+    // Unreadable drafts are replaced.
   }
   return newDraft(schema);
 }
 
-export function keepDraft(tool: string, draft: Draft): void {
+export function saveDraft(tool: string, draft: Draft): void {
   try {
     sessionStorage.setItem(keyOf(tool), JSON.stringify(draft));
   } catch {
-    // Too large to be kept; it is still on the page.
+    // The draft is too large for session storage, but stays on the page.
   }
 }
 
 export type Read = { value: JsonObject } | { why: string | null };
 
-/** The arguments in a text; `why` is null where it is JSON, but no object. */
+/** Parses the arguments. `why` is the parse error, or null if the text is JSON but not an object. */
 export function readArguments(text: string): Read {
   if (text.trim() === '') return { value: {} };
   try {

@@ -1,9 +1,9 @@
-// Calls a tool once at a time; what it answers, how it failed, or that it was stopped.
+// Runs one call of a tool at a time, with its outcome: success, failure or cancellation.
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 
 import { api, ApiError, ask, type Schemas, type Violation } from '@/api/client';
-import { type Made, outcomeOf as followed, type Task } from '@/api/task';
+import { type ExecuteResponse, outcomeOf as followed, type Task } from '@/api/task';
 import { isRecord, type JsonObject } from '@/components/schema-form/schema';
 
 export type Success = Schemas['SuccessfulExecution'];
@@ -11,7 +11,7 @@ export type Failed = Schemas['FailedExecution'];
 
 interface Sent {
   sent: JsonObject;
-  /** Nothing was called: only what would be sent was asked for. */
+  /** A dry run: the request was generated but not sent. */
   isPreview: boolean;
 }
 
@@ -25,19 +25,19 @@ export interface Run {
   call: (sent: JsonObject, isPreview?: boolean) => void;
   cancel: () => void;
   isRunning: boolean;
-  /** What runs is the preview, which is over at once. */
+  /** The running request is a preview, which ends immediately. */
   isPreviewing: boolean;
   startedAt: number;
-  /** What it waits for as a task, where it is one. */
+  /** The reason for which the task is waiting; null if it is not waiting or not a task. */
   waitingFor: string | null;
   outcome: Outcome | undefined;
-  /** Where not even a failed call came of it. */
+  /** The error of a request that did not result in a call. */
   error: Error | null;
 }
 
 export async function execute(tool: string, sent: JsonObject, isPreview: boolean, signal?: AbortSignal, onChange?: (task: Task) => void) {
   const options = { strict: false, dryRun: isPreview };
-  const given = await ask<Made>(api.POST('/api/tools/{id}/execute', {
+  const given = await ask<ExecuteResponse>(api.POST('/api/tools/{id}/execute', {
     params: { path: { id: tool } }, body: { arguments: sent, options }, ...(signal === undefined ? {} : { signal }),
   }));
   return followed(given, signal, onChange);

@@ -1,14 +1,12 @@
-// Where two definitions differ: each place with what was there and what is.
+// The differences of two definitions: each path with the old and the new value.
 import type { Schemas } from '@/api/client';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import css from './Changes.module.css';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
-type Difference = Schemas['Difference'];
-
-export function Changes({ changes }: { changes: readonly Difference[] }) {
-  const t = useWords(WORDS);
+export function Changes({ changes }: { changes: readonly Schemas['Difference'][] }) {
+  const t = useTexts(TEXTS);
   return (
     <ul className={css.changes}>
       {changes.map(({ path, before, after }) => (
@@ -25,14 +23,14 @@ export function Changes({ changes }: { changes: readonly Difference[] }) {
 }
 
 function Value({ label, look, value }: { label: string; look: string | undefined; value: unknown }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const isNothing = value === null || value === undefined;
   return (
     <div className={`${css.value} ${look}`}>
       <span className="hidden">{label}</span>
-      {isNothing ? <span className={css.nothing}>{t.nothing}</span> : <code>{shown(value)}</code>}
+      {isNothing ? <span className={css.nothing}>{t.nothing}</span> : <code>{formatValue(value)}</code>}
     </div>
   );
 }
 
-const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 1));
+const formatValue = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 1));

@@ -1,4 +1,4 @@
-// Two versions against each other: as a list of what differs, or as JSON side by side.
+// The comparison of two versions, as a list of differences or as JSON side by side.
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 
@@ -9,12 +9,12 @@ import { Hint } from '@/components/Note';
 import { LoadFailed, Loading } from '@/components/Page';
 import { Segmented } from '@/components/Segmented';
 import { useIsNarrow } from '@/components/useIsNarrow';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { definitionOf } from '../page/definition';
 import { Changes } from './Changes';
 import css from './Comparison.module.css';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 const MergeView = lazy(() => import('@/components/MergeView'));
 
@@ -26,11 +26,11 @@ interface Pair {
 
 type View = 'list' | 'code';
 
-/** The server lists so many at most. */
-const MOST_LISTED = 20;
+/** Maximum number of differences that the server lists. */
+const MAX_LISTED = 20;
 
 export function Comparison(pair: Pair) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const [view, setView] = useState<View>('list');
   return (
     <div className={css.comparison}>
@@ -41,14 +41,14 @@ export function Comparison(pair: Pair) {
 }
 
 function AsList({ id, from, to }: Pair) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { data, error, refetch } = useQuery({
     queryKey: ['tools', id, 'diff', from, to],
     queryFn: () => ask(api.GET('/api/tools/{id}/diff', { params: { path: { id }, query: { from, to } } })),
   });
   if (data === undefined) return error === null ? <Loading /> : <LoadFailed error={error} again={() => void refetch()} />;
   if (data.changes.length === 0) return <p className="quiet">{t.same}</p>;
-  const isCut = data.changes.length >= MOST_LISTED || data.changes.some(({ before, after }) => isShort(before) || isShort(after));
+  const isCut = data.changes.length >= MAX_LISTED || data.changes.some(({ before, after }) => isShort(before) || isShort(after));
   return (
     <>
       <Changes changes={data.changes} />
@@ -60,7 +60,7 @@ function AsList({ id, from, to }: Pair) {
 const isShort = (value: unknown): boolean => typeof value === 'string' && value.endsWith('…');
 
 function AsCode({ id, from, to }: Pair) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const isNarrow = useIsNarrow();
   const [isFolded, setIsFolded] = useState(true);
   const before = useVersion(id, from);
@@ -81,7 +81,7 @@ function AsCode({ id, from, to }: Pair) {
   );
 }
 
-/** A version never changes. */
+/** Fetches the definition of a version. Versions are immutable, so it is cached without expiry. */
 function useVersion(id: string, version: number) {
   return useQuery({
     queryKey: ['tools', id, 'version', version],

@@ -1,11 +1,11 @@
-// The versions of a tool, the newest first; one is picked to be compared.
-import { useWords } from '@/i18n/language';
+// The list of the versions of a tool, newest first. The selected version is compared.
+import { useTexts } from '@/i18n/language';
 import { useFormat } from '@/i18n/format';
 import { Badge } from '@/components/Note';
 
 import type { Version } from './history';
 import css from './VersionsTab.module.css';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 interface Props {
   versions: readonly Version[];
@@ -15,7 +15,7 @@ interface Props {
 }
 
 export function VersionList({ versions, live, picked, onPick }: Props) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const format = useFormat();
   return (
     <ol className={css.list} aria-label={t.versions}>
@@ -40,16 +40,16 @@ export function VersionList({ versions, live, picked, onPick }: Props) {
   );
 }
 
-const MOST_NAMED = 4;
+const MAX_NAMED = 4;
 
-/** What changed: in the words of who changed it, else which fields. */
+/** The summary of a version: the author's note, or else the changed fields. */
 function Line({ version: { note, backTo, changed, version } }: { version: Version }) {
-  const t = useWords(WORDS);
-  // The server notes this too, in one language.
+  const t = useTexts(TEXTS);
+  // The note of a rollback is in one language only.
   if (backTo !== null) return t.backTo(backTo);
   if (note !== '') return note;
   if (changed.length === 0) return version === 1 ? t.first : null;
-  const named = changed.slice(0, MOST_NAMED);
+  const named = changed.slice(0, MAX_NAMED);
   const more = changed.length - named.length;
   return t.changed([...named, ...(more > 0 ? [t.others(more)] : [])].join(t.and));
 }

@@ -1,4 +1,4 @@
-// The history of a tool: its versions, where two of them differ, and the way back.
+// The Versions tab: the list of versions, a comparison, rollback and approval.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 
@@ -8,25 +8,25 @@ import { Button } from '@/components/Button';
 import { Select } from '@/components/Field';
 import { Hint, WarningNote } from '@/components/Note';
 import { Card, LoadFailed, Loading } from '@/components/Page';
-import { useWords } from '@/i18n/language';
+import { useTexts } from '@/i18n/language';
 
 import { Comparison } from './Comparison';
 import { historyQuery, type Version } from './history';
-import { VersionActs } from './VersionActs';
+import { VersionActions } from './VersionActions';
 import { VersionList } from './VersionList';
 import css from './VersionsTab.module.css';
-import { WORDS } from './words';
+import { TEXTS } from './texts';
 
 type Tool = Schemas['Tool'];
 
 export function VersionsTab({ tool }: { tool: Tool }) {
-  const t = useWords(WORDS);
+  const t = useTexts(TEXTS);
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(historyQuery(tool.id));
   const [chosen, setChosen] = useState<Chosen | null>(null);
   if (data === undefined) return error === null ? <Loading /> : <LoadFailed error={error} again={() => void refetch()} />;
   const versions = data.pages.flatMap(({ items }) => items);
   const first = versions[0];
-  // What was chosen is about the live version of then.
+  // A selection is only valid for the live version at its time.
   const pair = chosen?.live === tool.version ? chosen : pairFor(first?.version ?? tool.version, tool.version, versions);
   return (
     <div className={css.tab}>
@@ -41,35 +41,35 @@ export function VersionsTab({ tool }: { tool: Tool }) {
           </div>
         )}
       </Card>
-      <Compared tool={tool} versions={versions} pair={pair} onChoose={setChosen} />
+      <ComparisonCard tool={tool} versions={versions} pair={pair} onChoose={setChosen} />
     </div>
   );
 }
 
 interface Chosen {
-  /** The one that was pressed in the list. */
+  /** The version selected in the list. */
   picked: number;
   from: number;
   to: number;
   live: number;
 }
 
-/** A version against the live one; that itself, against the one before it. */
+/** Compares a version with the live one, and the live one with its predecessor. */
 function pairFor(picked: number, live: number, versions: readonly Version[]): Chosen {
   if (picked !== live) return { picked, from: Math.min(picked, live), to: Math.max(picked, live), live };
   const before = versions.find(({ version }) => version < live);
   return { picked, from: before?.version ?? live, to: live, live };
 }
 
-interface ComparedProps {
+interface ComparisonCardProps {
   tool: Tool;
   versions: readonly Version[];
   pair: Chosen;
   onChoose: (pair: Chosen) => void;
 }
 
-function Compared({ tool, versions, pair, onChoose }: ComparedProps) {
-  const t = useWords(WORDS);
+function ComparisonCard({ tool, versions, pair, onChoose }: ComparisonCardProps) {
+  const t = useTexts(TEXTS);
   const may = useMay('editor');
   const version = versions.find((one) => one.version === pair.picked);
   const label = ({ version: number, state }: Version): string => {
@@ -78,9 +78,9 @@ function Compared({ tool, versions, pair, onChoose }: ComparedProps) {
   };
   const options = versions.map((one) => ({ value: String(one.version), label: label(one) }));
   const isHeld = version?.state === 'held';
-  // The first version of all may be held too; nothing is called before it is approved.
+  // The first version can be held too. Then the tool cannot be called before approval.
   const isActedOn = version !== undefined && (isHeld || version.version !== tool.version);
-  const acts = may && isActedOn ? <VersionActs tool={tool} version={version} newest={versions[0]?.version ?? tool.version} /> : undefined;
+  const acts = may && isActedOn ? <VersionActions tool={tool} version={version} newest={versions[0]?.version ?? tool.version} /> : undefined;
   return (
     <Card title={version === undefined ? t.compare : t.version(version.version)} actions={acts}>
       <div className={css.compared}>

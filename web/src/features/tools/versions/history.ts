@@ -1,4 +1,4 @@
-// The versions of a tool with what is on record about each: who made it, and what they changed.
+// The versions of a tool, with author and changed fields from the audit log.
 import { infiniteQueryOptions } from '@tanstack/react-query';
 
 import { api, ask, type Schemas } from '@/api/client';
@@ -6,17 +6,17 @@ import { api, ask, type Schemas } from '@/api/client';
 type VersionInfo = Schemas['VersionInfo'];
 
 export interface Version extends VersionInfo {
-  /** Their name, where it is known. */
+  /** The name of the author; null if unknown. */
   by: string | null;
   /** Fields that differ from the version before. */
   changed: string[];
-  /** The version that this one repeats. */
+  /** The version that this one restored. */
   backTo: number | null;
 }
 
 const PAGE = 50;
-/** A change is written down a moment after its version. */
-const MOMENT = 5000;
+/** Maximum delay between a version and its audit entry, in milliseconds. */
+const MAX_AUDIT_DELAY = 5000;
 
 export const historyQuery = (tool: string) =>
   infiniteQueryOptions({
@@ -30,23 +30,23 @@ async function readPage(tool: string, cursor: string | null): Promise<{ items: V
   const query = { limit: PAGE, ...(cursor === null ? {} : { cursor }) };
   const { items, nextCursor } = await ask(api.GET('/api/tools/{id}/versions', { params: { path: { id: tool }, query } }));
   const changes = await changesOf(tool, items);
-  return { items: items.map((item) => ({ ...item, ...told(changes.get(item.version)) })), next: nextCursor };
+  return { items: items.map((item) => ({ ...item, ...changeDetails(changes.get(item.version)) })), next: nextCursor };
 }
 
-/** What made each of these versions, by its number. */
+/** Returns the audit entry that created each version, by version number. */
 async function changesOf(tool: string, versions: VersionInfo[]): Promise<Map<number, Schemas['Change']>> {
   const [newest, oldest] = [versions[0], versions.at(-1)];
   if (newest === undefined || oldest === undefined) return new Map();
   const at = (time: string, more: number) => new Date(Date.parse(time) + more).toISOString();
   const query = {
-    what: 'tool' as const, id: tool, from: at(oldest.createdAt, -MOMENT), to: at(newest.createdAt, MOMENT), limit: 4 * PAGE,
+    what: 'tool' as const, id: tool, from: at(oldest.createdAt, -MAX_AUDIT_DELAY), to: at(newest.createdAt, MAX_AUDIT_DELAY), limit: 4 * PAGE,
   };
   const { items } = await ask(api.GET('/api/changes', { params: { query } }));
   const making = items.filter(({ action }) => action !== 'approved' && action !== 'deleted');
   return new Map(making.flatMap((change) => (change.version === null ? [] : [[change.version, change]])));
 }
 
-function told(change: Schemas['Change'] | undefined): Pick<Version, 'by' | 'changed' | 'backTo'> {
+function changeDetails(change: Schemas['Change'] | undefined): Pick<Version, 'by' | 'changed' | 'backTo'> {
   const details: Record<string, unknown> = change?.details ?? {};
   const { changed, backTo } = details;
   return {

@@ -1,4 +1,4 @@
-//! What is seen of a turn, in a terminal and in a pipe.
+//! Tests of the output of a turn, in a terminal and in a pipe.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::*;
 
 type Test = Screen<Vec<u8>, Vec<u8>>;
 
-fn seen(is_live: bool, events: &[(&str, Value)]) -> (String, String, Test) {
+fn show_all(is_live: bool, events: &[(&str, Value)]) -> (String, String, Test) {
     let mut screen = Screen::new(Vec::new(), Vec::new(), is_live);
     for (name, data) in events {
         let event = Event { id: None, name: (*name).to_owned(), data: data.clone() };
@@ -35,8 +35,8 @@ fn turn() -> Vec<(&'static str, Value)> {
 }
 
 #[test]
-fn in_a_terminal_words_are_seen_as_they_come() {
-    let (out, err, screen) = seen(true, &turn());
+fn terminal_shows_text_as_it_arrives() {
+    let (out, err, screen) = show_all(true, &turn());
     assert_eq!(out, "Let me look.\n18 °C\n[31m\tdry\n");
     let lines: Vec<&str> = err.lines().collect();
     let expected = [
@@ -48,18 +48,18 @@ fn in_a_terminal_words_are_seen_as_they_come() {
         "2 steps, 412 + 38 tokens, 1234 ms",
     ];
     assert_eq!(lines, expected);
-    assert_eq!(screen.code("stop"), 0);
+    assert_eq!(screen.exit_code("stop"), 0);
 }
 
 #[test]
-fn a_pipe_gets_the_answer_alone() {
-    let (out, err, _) = seen(false, &turn());
+fn pipe_receives_only_the_response() {
+    let (out, err, _) = show_all(false, &turn());
     assert_eq!(out, "18 °C\n[31m\tdry\n");
     assert!(err.contains("✓ weather") && !err.contains("Hm"), "{err}");
 }
 
 #[test]
-fn the_words_of_a_tool_that_ended_the_turn_are_seen() {
+fn message_of_a_tool_that_ended_the_turn_is_printed() {
     let stopped = [
         ("turn.start", json!({"turn": 1})),
         ("message.delta", json!({"text": "A moment."})),
@@ -68,12 +68,12 @@ fn the_words_of_a_tool_that_ended_the_turn_are_seen() {
         ("message.done", json!({"message": {"content": "It is dry."}})),
         ("done", json!({"finishReason": "tool_stop", "steps": 1})),
     ];
-    assert_eq!(seen(true, &stopped).0, "A moment.\nIt is dry.\n");
-    assert_eq!(seen(false, &stopped).0, "It is dry.\n");
+    assert_eq!(show_all(true, &stopped).0, "A moment.\nIt is dry.\n");
+    assert_eq!(show_all(false, &stopped).0, "It is dry.\n");
 }
 
 #[test]
-fn what_went_wrong_is_said_and_told_by_the_code() {
+fn failure_is_printed_and_sets_the_exit_code() {
     let failed = [
         ("message.delta", json!({"text": "Half"})),
         ("message.reset", json!({"step": 1})),
@@ -84,19 +84,22 @@ fn what_went_wrong_is_said_and_told_by_the_code() {
         ("error", json!({"kind": "Timeout", "message": "it took too long"})),
         ("done", json!({"finishReason": "error", "steps": 1})),
     ];
-    let (out, err, screen) = seen(true, &failed);
+    let (out, err, screen) = show_all(true, &failed);
     assert_eq!(out, "Half\n");
     let lines: Vec<&str> = err.lines().take(3).collect();
-    assert_eq!(lines, ["asking again…", "✗ pay Denied: no", "Timeout: it took too long"]);
-    assert_eq!([screen.code("error"), screen.code("cancelled"), screen.code("max_steps")], [6, 130, 6]);
-    let (_, err, screen) = seen(true, &[("done", json!({"finishReason": "max_steps", "steps": 8}))]);
+    assert_eq!(lines, ["retrying…", "✗ pay Denied: no", "Timeout: it took too long"]);
+    assert_eq!(
+        [screen.exit_code("error"), screen.exit_code("cancelled"), screen.exit_code("max_steps")],
+        [6, 130, 6]
+    );
+    let (_, err, screen) = show_all(true, &[("done", json!({"finishReason": "max_steps", "steps": 8}))]);
     assert!(err.starts_with("stopped: "), "{err}");
-    assert_eq!(screen.code("max_steps"), 1);
+    assert_eq!(screen.exit_code("max_steps"), 1);
 }
 
 #[test]
-fn who_may_approve_is_told_how() {
+fn pending_approval_shows_the_command_that_approves_it() {
     let waits = json!({"name": "pay", "taskId": "t1", "reason": "approval"});
-    let (_, err, _) = seen(false, &[("tool.pending", waits)]);
-    assert_eq!(err, "… pay waits for somebody to approve it: haft approvals approve t1\n");
+    let (_, err, _) = show_all(false, &[("tool.pending", waits)]);
+    assert_eq!(err, "… pay waits for approval: haft approvals approve t1\n");
 }

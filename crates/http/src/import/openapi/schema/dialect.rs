@@ -1,4 +1,4 @@
-//! What the dialects say otherwise than JSON Schema: types, null, exclusive bounds.
+//! Differences between OpenAPI dialects and JSON Schema: types, null, exclusive bounds.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "array", "object", "null"];
 
-/// The declared types; `file` of 2.0 is no word of JSON Schema.
+/// The declared types; `file` of 2.0 is not a JSON Schema type.
 pub(super) fn types_of(fields: &Map<String, Value>) -> Vec<&'static str> {
     let known = |name: &str| match name {
         "file" => Some("string"),
@@ -33,12 +33,12 @@ pub(super) fn put_type(types: &[&'static str], converted: &mut Map<String, Value
     converted.insert("type".to_owned(), value);
 }
 
-/// `nullable` of 3.0 is no word of JSON Schema either.
+/// Returns true for `nullable` of 3.0, which JSON Schema does not have.
 pub(super) fn is_nullable(fields: &Map<String, Value>) -> bool {
     ["nullable", "x-nullable"].iter().any(|name| fields.get(*name) == Some(&Value::Bool(true)))
 }
 
-/// A converted schema that takes null too.
+/// Makes a converted schema accept null.
 pub(super) fn or_null(converted: Value) -> Value {
     let mut fields = match converted {
         Value::Object(fields) => fields,
@@ -73,7 +73,7 @@ pub(super) fn or_null(converted: Value) -> Value {
     Value::Object(fields)
 }
 
-/// Bounds, where they are numbers; in 3.0 a flag says whether one is exclusive.
+/// Copies numeric bounds; in 3.0 a flag makes a bound exclusive.
 pub(super) fn copy_bounds(fields: &Map<String, Value>, converted: &mut Map<String, Value>) {
     for name in ["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"] {
         if let Some(count) = fields.get(name).and_then(Value::as_u64) {

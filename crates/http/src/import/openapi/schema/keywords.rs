@@ -1,4 +1,4 @@
-//! The keywords of a schema, one after another: words, values, objects, arrays, alternatives.
+//! Converts the keywords of a schema: descriptions, values, objects, arrays, alternatives.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{Conversion, MOST_PARTS, values};
 use crate::import::openapi::plain::shortened;
 
-/// What the values of an enum may take, and any other value.
+/// Size limits of an enum, and of any other value, in bytes.
 const ENUM_BYTES: usize = 16 << 10;
 const MOST_OPTIONS: usize = 2_000;
 const VALUE_BYTES: usize = 2 << 10;
@@ -16,8 +16,8 @@ const EXAMPLE_BYTES: usize = 200;
 const LONGEST_DESCRIPTION: usize = 1_000;
 const LONGEST_FORMAT: usize = 64;
 
-/// What stands for an enum that is too long.
-const NOT_LISTED: &str = "One of more values than can be listed here.";
+/// The description that replaces an enum that is too long.
+const NOT_LISTED: &str = "One of too many values to list here.";
 
 impl<'a> Conversion<'_, 'a> {
     pub(super) fn describe(&mut self, text: &str, converted: &mut Map<String, Value>) {
@@ -27,7 +27,11 @@ impl<'a> Conversion<'_, 'a> {
         }
     }
 
-    pub(super) fn copy_words(&mut self, fields: &Map<String, Value>, converted: &mut Map<String, Value>) {
+    pub(super) fn copy_annotations(
+        &mut self,
+        fields: &Map<String, Value>,
+        converted: &mut Map<String, Value>,
+    ) {
         if let Some(Value::String(text)) = fields.get("description").or_else(|| fields.get("title")) {
             self.describe(text, converted);
         }
@@ -49,7 +53,7 @@ impl<'a> Conversion<'_, 'a> {
         }
     }
 
-    /// A value of the document, where it is small enough to be taken over.
+    /// Copies a value of the document if it is small enough.
     fn copied(&mut self, value: &Value, most: usize) -> Option<Value> {
         let bytes = values::size(value, most)?;
         self.take(bytes).then(|| value.clone())
@@ -70,7 +74,7 @@ impl<'a> Conversion<'_, 'a> {
                 Some(Value::Array(options)) => {
                     let cast = options.into_iter().map(|option| values::cast(option, types));
                     let fitting: Vec<Value> = cast.filter(is_fine).collect();
-                    // Where nothing fits the type, the type is all that can be said.
+                    // If no enum value matches the type, only the type is kept.
                     if !fitting.is_empty() {
                         converted.insert("enum".to_owned(), Value::Array(fitting));
                     }
@@ -119,7 +123,7 @@ impl<'a> Conversion<'_, 'a> {
                 if self.is_over {
                     break;
                 }
-                // What only the server says cannot be asked for.
+                // Read-only properties cannot be arguments.
                 if self.is_read_only(schema) {
                     self.step();
                 } else if self.take(name.len() + 3) {
@@ -147,7 +151,7 @@ impl<'a> Conversion<'_, 'a> {
             converted.insert("patternProperties".to_owned(), Value::Object(inner));
         }
         let is_closed = match fields.get("additionalProperties") {
-            // Names that a pattern would allow, which we cannot read, must stay allowed.
+            // Names that match an unusable pattern must stay allowed.
             Some(Value::Bool(false)) if !are_patterns_known => false,
             Some(more @ Value::Bool(_)) => {
                 converted.insert("additionalProperties".to_owned(), more.clone());
@@ -164,7 +168,7 @@ impl<'a> Conversion<'_, 'a> {
         self.copy_required(fields, converted, is_givable);
     }
 
-    /// Names that must be given, but for those that only the server gives.
+    /// Copies required names, without read-only properties.
     fn copy_required(
         &mut self,
         fields: &'a Map<String, Value>,
@@ -194,7 +198,7 @@ impl<'a> Conversion<'_, 'a> {
         converted: &mut Map<String, Value>,
         depth: usize,
     ) {
-        // Before 2020 a list of items was written where the schema of all of them stands.
+        // Before 2020-12, `items` could be a list of positional schemas.
         let (positions, items) = match fields.get("items") {
             Some(Value::Array(positions)) => (Some(positions), fields.get("additionalItems")),
             items => (fields.get("prefixItems").and_then(Value::as_array), items),
@@ -234,7 +238,7 @@ impl<'a> Conversion<'_, 'a> {
                 if self.is_over {
                     break;
                 }
-                // A part counts as a level, or parts of parts would go on and on.
+                // A part counts as a level, or nested parts would never end.
                 converted_parts.push(self.of(part, depth + 1));
             }
             if name == "allOf"
@@ -245,13 +249,13 @@ impl<'a> Conversion<'_, 'a> {
                     converted.entry(key.clone()).or_insert_with(|| value.clone());
                 }
             } else if !converted_parts.is_empty() {
-                // Alternatives that were cut may look the same, and exactly one of them would then never fit.
+                // Truncated alternatives may become equal, and `oneOf` would then never match.
                 let is_free = name == "oneOf" && !converted.contains_key("anyOf");
                 let name = if is_free { "anyOf" } else { name };
                 converted.insert(name.to_owned(), Value::Array(converted_parts));
             }
         }
-        // A default that is filled in to check a value could decide which alternative fits.
+        // Validation fills in defaults, which could decide which alternative matches.
         let delicate = ["anyOf", "oneOf", "allOf", "maxProperties"];
         let is_delicate = delicate.iter().any(|name| converted.contains_key(*name));
         if is_delicate && let Some(Value::Object(properties)) = converted.get_mut("properties") {

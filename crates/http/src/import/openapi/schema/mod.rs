@@ -1,5 +1,5 @@
-//! Schemas of a document as JSON Schemas that models and validators accept: references
-//! inlined, recursion cut, dialects of 2.0 and 3.0 translated, what is malformed dropped.
+//! Converts schemas of a document to JSON Schemas that models and validators accept: inlines references,
+//! limits recursion, translates the dialects of 2.0 and 3.0, and drops malformed parts.
 
 mod dialect;
 mod keywords;
@@ -13,22 +13,22 @@ use self::dialect::{copy_bounds, is_nullable, or_null, put_type, types_of};
 use super::document::Document;
 use super::plain::shortened;
 
-/// Levels that are tried, until the schema is small enough to be read by a model.
+/// Depth limits that are tried until the schema is small enough for a model.
 const DEPTHS: [usize; 5] = [10, 6, 4, 3, 2];
 
-/// Schemas within schemas, references counted too: however a document chains them, the stack is not.
+/// Maximum nesting including references, which protects the stack.
 const DEEPEST_NESTING: usize = 40;
 
-/// A schema of more bytes helps nobody.
+/// Maximum size of a schema, in bytes.
 const MOST_BYTES: usize = 32 << 10;
 
-/// Parts of a schema that are looked at, however references double them.
+/// Maximum number of schema parts, which bounds repeated references.
 const MOST_PARTS: usize = 4_000;
 
-/// Properties that are looked at only to see who gives them.
+/// Maximum number of properties that are checked for being read-only.
 const MOST_LOOKS: usize = 20_000;
 
-/// Translates a schema.
+/// Converts a schema.
 pub(super) fn convert<'a>(document: &Document<'a>, schema: &'a Value) -> Value {
     for deepest in DEPTHS {
         if document.budget.is_spent() {
@@ -62,16 +62,16 @@ pub(super) fn convert<'a>(document: &Document<'a>, schema: &'a Value) -> Value {
 
 struct Conversion<'d, 'a> {
     document: &'d Document<'a>,
-    /// References we are inside of.
+    /// The references that are being expanded.
     within: Vec<&'a str>,
-    /// Names that only the server gives, of the object that is described at hand.
+    /// Read-only property names of the current object.
     read_only: HashSet<&'a str>,
     nesting: usize,
     deepest: usize,
     parts_left: usize,
     looks_left: usize,
     bytes_left: usize,
-    /// What was found so far is too large already.
+    /// True if a limit was exceeded.
     is_over: bool,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Conversion<'_, 'a> {
         }
         let fields = match schema {
             Value::Object(fields) => fields,
-            // `true` and `false` are schemas too.
+            // `true` and `false` are valid schemas.
             Value::Bool(false) => return json!({"not": {}}),
             Value::Null | Value::Bool(true) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
                 return json!({});
@@ -98,7 +98,7 @@ impl<'a> Conversion<'_, 'a> {
         converted
     }
 
-    /// A schema of something that lies inside the object at hand.
+    /// Converts a schema inside the current object.
     fn of_inner(&mut self, schema: &'a Value, depth: usize) -> Value {
         let around = std::mem::take(&mut self.read_only);
         let converted = self.of(schema, depth + 1);
@@ -133,7 +133,7 @@ impl<'a> Conversion<'_, 'a> {
         let types = types_of(fields);
         let mut converted = Map::new();
         put_type(&types, &mut converted);
-        self.copy_words(fields, &mut converted);
+        self.copy_annotations(fields, &mut converted);
         self.copy_values(fields, &types, &mut converted);
         copy_bounds(fields, &mut converted);
         self.copy_object(fields, &mut converted, depth);
@@ -145,7 +145,7 @@ impl<'a> Conversion<'_, 'a> {
         if is_nullable(fields) { or_null(converted) } else { converted }
     }
 
-    /// What can be said of a schema without looking into it.
+    /// Converts a schema without its nested schemas.
     fn cut(&mut self, fields: &'a Map<String, Value>) -> Value {
         let types = types_of(fields);
         let mut converted = Map::new();
@@ -163,14 +163,14 @@ impl<'a> Conversion<'_, 'a> {
         if inner.iter().any(|name| fields.contains_key(*name)) {
             converted.insert("description".to_owned(), "More detail is left out here.".into());
         } else {
-            self.copy_words(fields, &mut converted);
+            self.copy_annotations(fields, &mut converted);
             self.copy_values(fields, &types, &mut converted);
         }
         let converted = Value::Object(converted);
         if is_nullable(fields) { or_null(converted) } else { converted }
     }
 
-    /// Counts one part.
+    /// Counts one part. Returns false above the limit.
     fn step(&mut self) -> bool {
         match self.parts_left.checked_sub(1) {
             Some(rest) => self.parts_left = rest,
@@ -179,7 +179,7 @@ impl<'a> Conversion<'_, 'a> {
         self.take(2)
     }
 
-    /// Counts bytes of what is converted; false where they are too many, and all that follows is in vain.
+    /// Counts bytes of output. Returns false above the limit; the conversion then fails.
     fn take(&mut self, bytes: usize) -> bool {
         match self.bytes_left.checked_sub(bytes) {
             Some(rest) => self.bytes_left = rest,
@@ -188,7 +188,7 @@ impl<'a> Conversion<'_, 'a> {
         !self.is_over
     }
 
-    /// Names that only the server gives, of an object that may be described in several parts.
+    /// Collects read-only names of an object, which may be described in several parts.
     fn find_read_only(&mut self, fields: &'a Map<String, Value>, parts: usize, names: &mut HashSet<&'a str>) {
         for (name, schema) in fields.get("properties").and_then(Value::as_object).into_iter().flatten() {
             let Some(rest) = self.looks_left.checked_sub(1) else { return };

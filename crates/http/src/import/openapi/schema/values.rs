@@ -1,14 +1,14 @@
-//! Values within schemas: how large they are, whether they are of the declared type, whether a default fits.
+//! Values in schemas: their size, their type, and whether a default matches its schema.
 
 use serde_json::{Map, Number, Value};
 
-/// Formats that our validator holds values to.
+/// Formats that the validator checks.
 const ASSERTED_FORMATS: [&str; 7] = ["date", "date-time", "email", "uri", "uuid", "ipv4", "ipv6"];
 
-/// Keywords whose verdict is not worth finding out for a default.
+/// Keywords that are not evaluated for a default.
 const UNIONS: [&str; 4] = ["anyOf", "oneOf", "allOf", "not"];
 
-/// About how many bytes a value has as JSON; nothing when they are more than `most`.
+/// The approximate size of a value as JSON, in bytes. Returns `None` above `most`.
 pub(super) fn size(value: &Value, most: usize) -> Option<usize> {
     let mut left = most;
     charge(value, &mut left)?;
@@ -37,7 +37,7 @@ fn charge(value: &Value, left: &mut usize) -> Option<()> {
     }
 }
 
-/// A value in one of the declared types, where its meaning is certain: YAML reads `1` as a number.
+/// Converts a value to one of the declared types, if that is unambiguous: YAML parses `1` as a number.
 pub(super) fn cast(value: Value, types: &[&str]) -> Value {
     if types.is_empty() || types.iter().any(|kind| is_of(&value, kind)) {
         return value;
@@ -64,7 +64,7 @@ pub(super) fn cast(value: Value, types: &[&str]) -> Value {
     meant.unwrap_or(value)
 }
 
-/// Whether a value is of a type, by the names of JSON Schema.
+/// Returns true if a value has a JSON Schema type.
 pub(super) fn is_of(value: &Value, kind: &str) -> bool {
     match value {
         Value::Null => kind == "null",
@@ -79,8 +79,8 @@ pub(super) fn is_of(value: &Value, kind: &str) -> bool {
     }
 }
 
-/// Whether a value surely fits a converted schema. Where that is hard to say, it does not:
-/// a default that does not fit would have every call refused.
+/// Returns true if a value certainly matches a converted schema. In doubt it returns false, since an invalid
+/// default would make every call fail.
 pub(super) fn fits(value: &Value, schema: &Map<String, Value>) -> bool {
     let types: Vec<&str> = match schema.get("type") {
         Some(Value::String(kind)) => vec![kind],
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_take_the_declared_type_where_that_is_certain() {
+    fn values_are_converted_to_the_declared_type_if_unambiguous() {
         for (value, types, cast_to) in [
             (json!(1), vec!["string"], json!("1")),
             (json!(true), vec!["string", "null"], json!("true")),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_surely_fits_is_a_default() {
+    fn uncertain_defaults_are_dropped() {
         for (value, schema, does) in [
             (json!(1), json!({"type": "integer"}), true),
             (json!("1"), json!({"type": "integer"}), false),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_found_without_looking_further_than_asked() {
+    fn measuring_stops_at_the_limit() {
         assert_eq!(size(&json!("abc"), 10), Some(5));
         assert_eq!(size(&json!("abcdefghi"), 10), None);
         assert_eq!(size(&json!([[[["x"]]], {"name": 1}]), 12), None);

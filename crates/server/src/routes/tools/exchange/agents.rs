@@ -52,7 +52,7 @@ impl Plan<'_> {
         }
         for agent in there.iter().filter(|agent| self.prune && !named.contains(&agent.spec.name)) {
             self.report.agents.push(Changed::removed(&agent.spec.name));
-            self.apply.gone_agents.push(agent.id);
+            self.apply.deleted_agents.push(agent.id);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use haft_core::alert::{Alert, AlertSpec};
 use haft_core::mask::MASKED;
 use haft_core::tool::input::camel_keys;
 use haft_core::{CallError, Message, ToolId, Violation};
-use haft_store::MOST_ALERTS;
+use haft_store::MAX_ALERTS;
 use serde_json::{Map, Value};
 
 use super::portable::Names;
@@ -14,7 +14,7 @@ use crate::routes::alerts::input;
 
 haft_core::templates! {
     TOO_MANY = "exchange.tooManyAlerts",
-        "must have at most {most} alerts; a space has no more",
+        "must have at most {most} alerts, which is the maximum of a space",
         "最多 {most} 个告警，这也是每个空间的上限";
     TOOL_DELETED = "exchange.toolDeleted",
         "The alert {name} was not exported: its tool {tool} was deleted",
@@ -40,8 +40,8 @@ pub(super) fn exported(alerts: &[Alert], names: &Names, notes: &mut Vec<Message>
 
 impl Plan<'_> {
     pub(super) async fn alerts(&mut self, definitions: Vec<Value>) -> Result<(), CallError> {
-        if definitions.len() as u64 > MOST_ALERTS {
-            let message = Message::new(&TOO_MANY).with("most", MOST_ALERTS);
+        if definitions.len() as u64 > MAX_ALERTS {
+            let message = Message::new(&TOO_MANY).with("most", MAX_ALERTS);
             self.violations.push(Violation::new("alerts", message));
             return Ok(());
         }
@@ -82,7 +82,7 @@ impl Plan<'_> {
         let is_pruned = |alert: &&Alert| self.prune && !self.names.is_without_tool(&alert.spec);
         for alert in left.into_iter().filter(is_pruned) {
             self.report.alerts.push(Changed::removed(alert.spec.title()));
-            self.apply.gone_alerts.push(alert.id);
+            self.apply.deleted_alerts.push(alert.id);
         }
         Ok(())
     }

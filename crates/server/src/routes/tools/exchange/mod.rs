@@ -44,7 +44,7 @@ haft_core::templates! {
         "{name} is given twice",
         "{name} 重复给出";
     NOTHING_TO_PRUNE = "exchange.nothingToPrune",
-        "must be given with prune: what is not among them is removed",
+        "must be given with prune: everything that it does not list is removed",
         "使用 prune 时必须提供：不在其中的都会被移除";
 }
 
@@ -60,11 +60,11 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/tools/export", export)
             .needs(Needs::Read)
-            .says("The space's own tools, agents, providers and alerts as definitions, and the names of its secrets")
+            .says("Export the tools, agents, providers and alerts of the space as definitions, and the names of its secrets")
             .answers(200, "Export"),
         Route::post("/tools/import", import)
             .needs(Needs::Edit)
-            .says("Makes tools, agents, providers and alerts what the definitions say, matched by name; all or none")
+            .says("Apply definitions of tools, agents, providers and alerts, matched by name; all or none are stored")
             .dry_run()
             .takes("ImportDefinitions")
             .answers(200, "ImportDefinitionsReport"),

@@ -16,7 +16,7 @@ use crate::routes::providers::input::{self, Input};
 
 haft_core::templates! {
     FOR_SPACE_ADMINS = "exchange.providersForAdmins",
-        "only admins of the space may change providers: {names}",
+        "Only admins of the space may change providers: {names}",
         "仅空间管理员可以更改模型服务：{names}";
 }
 
@@ -56,7 +56,7 @@ impl Plan<'_> {
         }
         for provider in there.iter().filter(|provider| self.prune && !named.contains(&provider.spec.name)) {
             self.report.providers.push(Changed::removed(&provider.spec.name));
-            self.apply.gone_providers.push(provider.id);
+            self.apply.deleted_providers.push(provider.id);
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ use crate::app::AppState;
 
 haft_core::templates! {
     STILL_BOUND = "exchange.stillBound",
-        "agents that stay use tools that would be removed: {agents}; with force they lose them",
+        "Agents that remain use tools that would be removed: {agents}. With force, those agents lose the tools.",
         "保留的智能体仍在使用将被移除的工具：{agents}；使用 force 可将工具从中移除";
     UNUSABLE = "exchange.unusableTool",
         "The tool {name} was not exported: this server cannot use its definition. {reason}",
@@ -39,7 +39,7 @@ pub(super) async fn unusable(
 ) -> Result<Vec<ToolVersion>, CallError> {
     let known: HashSet<&ToolId> =
         usable.iter().filter(|tool| tool.space_id.is_some()).map(|tool| &tool.id).collect();
-    if state.store.tools_state(space).await?.count == known.len() as u64 {
+    if state.store.tools_fingerprint(space).await?.count == known.len() as u64 {
         return Ok(Vec::new());
     }
     let mut stored = state.store.tools_since(space, 0).await?.changed;
@@ -84,7 +84,7 @@ impl Plan<'_> {
             for tool in own(self.state, self.space()).await? {
                 if !self.coming.has_id(&tool.id) {
                     self.report.tools.push(Changed::removed(tool.spec.name.as_str()));
-                    self.apply.gone_tools.push(tool.id.clone());
+                    self.apply.deleted_tools.push(tool.id.clone());
                 }
             }
         }
@@ -150,16 +150,17 @@ impl Plan<'_> {
     /// Tools that agents use which stay are removed only by force.
     pub(super) async fn check_bound(&self) -> Result<(), CallError> {
         let apply = &self.apply;
-        if apply.force == Force::Yes || apply.gone_tools.is_empty() {
+        if apply.force == Force::Yes || apply.deleted_tools.is_empty() {
             return Ok(());
         }
         let there = agents::all(self.state, self.space()).await?;
         let changed = apply.agents.iter().filter_map(|(before, _)| before.map(|(id, _)| id));
-        let other: HashSet<AgentId> = changed.chain(apply.gone_agents.iter().copied()).collect();
-        let gone_tools: HashSet<&ToolId> = apply.gone_tools.iter().collect();
+        let other: HashSet<AgentId> = changed.chain(apply.deleted_agents.iter().copied()).collect();
+        let deleted_tools: HashSet<&ToolId> = apply.deleted_tools.iter().collect();
         let staying = there.iter().filter(|agent| !other.contains(&agent.id)).map(|agent| &agent.spec);
-        let uses_gone =
-            |agent: &&AgentSpec| agent.bindings.iter().any(|binding| gone_tools.contains(&binding.tool_id));
+        let uses_gone = |agent: &&AgentSpec| {
+            agent.bindings.iter().any(|binding| deleted_tools.contains(&binding.tool_id))
+        };
         let users = staying.chain(apply.agents.iter().map(|(_, spec)| spec)).filter(uses_gone);
         let users: Vec<&str> = users.map(|agent| agent.name.as_str()).collect();
         if users.is_empty() {

@@ -2,7 +2,7 @@
 
 use haft_agent::{Asking, Instruction, Message, Piece, Role};
 use haft_core::{CallError, Message as Words};
-use haft_llm::ToolDefinition;
+use haft_llm::ModelTool;
 use serde_json::{Map, Value};
 
 use crate::chat::messages::{BAD_ROLE, NOT_MESSAGES};
@@ -36,7 +36,7 @@ pub(super) struct Wish {
     asking: Asking,
     system: Vec<Instruction>,
     history: Vec<Message>,
-    tools: Vec<ToolDefinition>,
+    tools: Vec<ModelTool>,
     keep: Option<Keep>,
 }
 

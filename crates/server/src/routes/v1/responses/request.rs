@@ -2,7 +2,7 @@
 
 use haft_agent::{Asking, Message, Piece, Role};
 use haft_core::{CallError, Message as Words};
-use haft_llm::ToolDefinition;
+use haft_llm::ModelTool;
 use serde_json::{Map, Value, json};
 
 use crate::chat::messages::{BAD_ROLE, NOT_MESSAGES};
@@ -44,7 +44,7 @@ pub(super) struct Wish {
     pub(super) asking: Asking,
     pub(super) instructions: Option<String>,
     pub(super) input: Vec<Item>,
-    pub(super) tools: Vec<ToolDefinition>,
+    pub(super) tools: Vec<ModelTool>,
     pub(super) previous: Option<String>,
     pub(super) keep: Option<Keep>,
 }

@@ -1,0 +1,43 @@
+// Texts of the Try it tab.
+import { texts } from '@/i18n/language';
+
+export const TEXTS = texts(
+  {
+    arguments: 'Arguments', form: 'Form', json: 'JSON', view: 'View of the arguments', run: 'Run', running: 'Running…', cancel: 'Cancel',
+    needsApproval: 'Waiting for approval…', waitsToRetry: 'Waiting to retry…', waitsToAsk: 'Polling the API until it is done…', waitsForCall: 'Waiting for the callback of the API…',
+    preview: 'Preview the request', reset: 'Start over', keys: 'Ctrl + Enter', keysMac: '⌘ + Enter',
+    mayNot: 'You can view this tool, but not call it. Calling requires the caller role or higher.', isOff: 'This tool is disabled. Calls are rejected.',
+    badJson: (why: string) => `Not JSON: ${why}`, notObject: 'Arguments must be a JSON object: { … }', fixFirst: 'Correct the JSON first.',
+    outcome: 'Outcome', waiting: 'No result yet', waitingText: 'Run the tool to see its result here.',
+    succeeded: 'Succeeded', failed: 'Failed', cancelled: 'Cancelled', previewed: 'Preview', elapsed: (time: string) => `${time} so far`,
+    attempts: (n: number) => (n === 1 ? '1 attempt' : `${n} attempts`), cached: 'From the cache', record: 'See the record',
+    cancelledText: 'You cancelled the call. Effects it already had are not undone.',
+    announced: (how: string, time: string) => `${how}, ${time}`,
+    coerced: 'Converted', coercedText: 'These arguments did not have the type that the schema requires, and were converted.',
+    warnings: 'Warnings', tree: 'Tree', raw: 'Raw', result: 'Result', resultView: 'View of the result',
+    details: 'Details', again: 'Retrying may help.', againIn: (time: string) => `Try again in ${time}.`,
+    notAgain: 'Retrying will not help.',
+    request: 'Request', requestNote: 'Generated again from the same arguments. Secrets are masked.',
+    wouldSend: 'Preview of the request. Nothing was sent.', wouldCall: 'Preview of the arguments. Nothing was called.',
+    headers: 'Headers', body: 'Body',
+  },
+  {
+    arguments: '参数', form: '表单', json: 'JSON', view: '参数填写方式', run: '运行', running: '运行中…', cancel: '取消',
+    needsApproval: '等待批准…', waitsToRetry: '等待重试…', waitsToAsk: '等待接口完成任务…', waitsForCall: '等待接口回调…',
+    preview: '预览请求', reset: '重新填写', keys: 'Ctrl + Enter', keysMac: '⌘ + Enter',
+    mayNot: '你只能查看，不能调用：调用需要调用者或更高的角色。', isOff: '该工具已停用，调用会被拒绝。',
+    badJson: (why: string) => `不是有效的 JSON：${why}`, notObject: '参数必须是一个 JSON 对象：{ … }', fixFirst: '请先修正 JSON。',
+    outcome: '结果', waiting: '尚未调用', waitingText: '填写参数并点击“运行”，工具的返回会显示在这里。',
+    succeeded: '成功', failed: '失败', cancelled: '已取消', previewed: '预览', elapsed: (time: string) => `已用 ${time}`,
+    attempts: (n: number) => `尝试 ${n} 次`, cached: '来自缓存', record: '查看调用记录',
+    cancelledText: '你停止了这次调用；它在别处已经完成的操作不会撤销。',
+    announced: (how: string, time: string) => `${how}，用时 ${time}`,
+    coerced: '已自动转换', coercedText: '以下参数的类型与 schema 不符，已自动转换。',
+    warnings: '警告', tree: '树形', raw: '原文', result: '返回内容', resultView: '返回内容的显示方式',
+    details: '详情', again: '重新调用也许会成功。', againIn: (time: string) => `请在 ${time} 后重试。`,
+    notAgain: '不作修改就重新调用，仍会同样失败。',
+    request: '实际发出的请求', requestNote: '根据相同的参数重新生成，密钥已隐藏。',
+    wouldSend: '这是将要发出的请求，尚未发送。', wouldCall: '这是将要传给工具的内容，尚未调用。',
+    headers: '请求头', body: '请求体',
+  },
+);
