@@ -296,7 +296,7 @@ mod tests {
         let question = ModelRequest::new("m", turns);
         let shown = ModelTurn::user("[Result of look ]\nfour");
         let repair = ModelTurn::user(
-            "[Your answer does not have the requested form: it is short. Answer again with the corrected JSON alone.]",
+            "[Your answer does not have the requested format: it is short. Answer again with the corrected JSON alone.]",
         );
         let request = repair_request(&question, &answer(" \n"), "it is short");
         assert_eq!(request.turns, [ModelTurn::user("Look."), shown.clone(), repair.clone()]);
