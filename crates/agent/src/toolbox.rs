@@ -105,8 +105,8 @@ pub(crate) fn bound<'a>(
     bound
 }
 
-/// A tool as a model is told of it; nothing for one that is off, or was saved with a reserved name before names were
-/// reserved. `defers` says that its result may come later by itself.
+/// Returns the tool as it is offered to the model. Returns `None` if the tool is switched off, or has a reserved name
+/// because it was saved before names were reserved. `defers` is true if its result may arrive after the call.
 pub(crate) fn offer(tool: &ToolVersion, bound: Option<&AgentBinding>, defers: bool) -> Option<Offered> {
     let spec = &tool.spec;
     if !spec.is_active || RESERVED_NAMES.contains(&spec.name.as_str()) {

@@ -113,7 +113,7 @@ pub enum FormatCheck {
 }
 
 impl Answer {
-    /// What the user is told in place of an answer in the form that was asked for.
+    /// Returns the refusal that replaces a response in the requested format.
     pub fn refusal(&self) -> Option<&str> {
         match &self.format {
             Some(FormatCheck::Refused(refusal)) => Some(refusal),

@@ -378,7 +378,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn peer_that_takes_nothing_is_given_up() {
         let (mut near, _far) = connection();
-        let error = near.write_all(&[0; 2000]).await.expect_err("nobody reads");
+        let error = near.write_all(&[0; 2000]).await.expect_err("the peer does not read");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 

@@ -312,7 +312,7 @@ mod tests {
         }
         let pause =
             |from: &str, token: &str| throttle.pause_of_token(address(from), &CredentialHash::of(token), now);
-        assert!(pause("192.0.2.2", "good").is_some(), "nobody knows that it is");
+        assert!(pause("192.0.2.2", "good").is_some(), "a valid token is not recognized during a lock-out");
         assert_eq!(pause("192.0.2.3", "good"), None);
         throttle.token_succeeded(address("192.0.2.3"), CredentialHash::of("good"));
         assert!(pause("192.0.2.2", "good").is_some(), "it was valid from another address only");

@@ -1,6 +1,6 @@
 //! Approvals of a call: what a person is asked, what they decided, and which tool versions a decision holds for.
 //!
-//! A denial, or an approval nobody gave in time, holds for the call. An approval holds for the version it was given for.
+//! A denial, or an approval that expired, holds for the call. An approval holds for the version it was given for.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -139,7 +139,7 @@ pub(super) fn decided(context: &RunContext) -> impl Iterator<Item = &Step> {
     context.all().filter(|step| is_question(step) && step.state == StepState::Done)
 }
 
-/// Returns why a call may not be made: a person denied it, or nobody approved it in time.
+/// Returns why a call may not be made: a person denied it, or its approval expired.
 pub(super) fn refusal(context: &RunContext, call: &CallRun) -> Result<Option<CallError>, Halt> {
     let tool = &call.name;
     for step in decided(context) {

@@ -43,7 +43,7 @@ struct ListQuery {
     tool: Option<String>,
 }
 
-/// A circuit, and what a refused caller is told.
+/// A circuit, with the message that a refused caller gets.
 #[derive(Serialize)]
 struct CircuitResponse {
     #[serde(flatten)]

@@ -3,7 +3,7 @@
 //! A large import is admitted before its bytes arrive, one for each user and a few in all, and takes the only slot for
 //! large ones when they are here: a slow upload of one user does not stop the imports of others.
 //!
-//! The work of an import runs on a thread of its own. It is told to stop when the client disconnects or
+//! The work of an import runs on its own thread, which is cancelled when the client disconnects or
 //! the server stops, and its slot is free again only when that thread has ended.
 
 use std::collections::HashSet;

@@ -85,7 +85,7 @@ async fn list(
     Ok(envelope::success(StatusCode::OK, Page { items, next_cursor, total: tools.len() }))
 }
 
-/// Puts the description into the language of whoever reads it. Models get it as it is defined.
+/// Translates the description into the language of the caller. Models get the description as it is defined.
 pub(super) fn localize(tool: &mut Arc<ToolVersion>, locale: Locale) {
     let description = tool.spec.description_in(locale);
     if description != tool.spec.description {

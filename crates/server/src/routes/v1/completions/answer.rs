@@ -77,7 +77,7 @@ impl Head {
     }
 }
 
-/// How likely the tokens of the last answer were; null where nobody asked.
+/// Returns the log probabilities of the last response, or null if the request did not ask for them.
 pub(super) fn logprobs(turn: &Turn) -> Value {
     let last = turn.steps.last().map(|step| &step.answer.logprobs).filter(|logprobs| !logprobs.is_empty());
     last.map_or(Value::Null, |logprobs| json!({"content": logprobs, "refusal": null}))
