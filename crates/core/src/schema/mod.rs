@@ -155,7 +155,11 @@ impl ToolSchema {
         Self::of_arguments_accepting(schema, &[])
     }
 
-    /// Checks and compiles an input schema whose `enum`s accept more values than the document lists.
+    /// Checks and compiles an input schema. Arguments may have the values of `also_accepted` too, but `document`
+    /// does not list them. Slow: do not run it on async threads.
+    ///
+    /// An absent `type` stands for `object`. Ignores a value whose argument has no `enum`, or one that does not
+    /// list `beside`. Returns an error if the schema is invalid or does not describe an object.
     pub fn of_arguments_accepting(
         schema: &Value,
         also_accepted: &[AlsoAccepted],
@@ -370,7 +374,9 @@ impl ToolSchema {
         self.cost.steps(json::size(value))
     }
 
-    /// Returns the schema without properties that are hidden from a model.
+    /// Returns the schema without properties that are hidden from a model: those whose names are keys of `hidden`.
+    /// The values of `hidden` are not used. Removes the names from `properties` and `required` of the root only,
+    /// not from alternatives such as `oneOf`.
     pub fn document_without(&self, hidden: &Map<String, Value>) -> Value {
         let mut document = self.document.clone();
         if let Some(Value::Object(properties)) = document.get_mut("properties") {
