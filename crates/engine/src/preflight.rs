@@ -73,7 +73,12 @@ impl ToolService {
         }))
     }
 
-    /// Admits a call without making it. Returns the reason if it would be rejected.
+    /// Admits a call without making or recording it: checks the tool, the options, the arguments and the policy. An
+    /// approval that the policy requires counts as given, and `asks` is true.
+    ///
+    /// Returns an error if the tool is unknown or inactive, if options or arguments are invalid, or if the policy
+    /// blocks the call. Does not check the circuit breaker, the rate limit and the bulkhead, which may still reject
+    /// the call.
     pub async fn preflight(
         &self,
         caller: &Caller,

@@ -85,6 +85,8 @@ pub enum DeferrableOutcome {
 }
 
 impl ToolService {
+    /// Returns a builder of the engine. Everything except validation, timeouts and retries is off until the
+    /// builder turns it on.
     pub fn builder() -> ToolServiceBuilder {
         ToolServiceBuilder::default()
     }

@@ -98,6 +98,10 @@ impl Tool {
         self.set("timeout", milliseconds)
     }
 
+    /// Sets the timeout of the whole call, with all attempts and the pauses between them: 1 to 3,600,000 ms. Any other
+    /// value is an error when the tool is registered. A longer timeout in the call options extends it.
+    ///
+    /// The default is 120,000 ms, or the timeout of one attempt (`timeout_ms`) if that is longer.
     #[must_use]
     pub fn total_timeout_ms(self, milliseconds: u64) -> Self {
         self.set("totalTimeout", milliseconds)
