@@ -1,7 +1,7 @@
 //! The queue of call records before the sink: bounded, batched, and drained on shutdown.
 //!
 //! A slot for the record is reserved before the call runs, so that no call runs unrecorded. Backpressure:
-//! if the sink cannot keep up, calls are rejected.
+//! if the sink cannot keep up and the queue of the call log is full, calls are rejected as `Overloaded`.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
