@@ -39,7 +39,8 @@ impl Store {
         Ok(provider)
     }
 
-    /// Returns the provider with this id or name.
+    /// Returns the provider of the space with this id or name. Returns `None` if the space has no such provider.
+    /// At most one matches: a name is unique in its space and never looks like an id.
     pub async fn get_provider(
         &self,
         space: SpaceId,

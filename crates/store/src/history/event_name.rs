@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Declares an enum with a fixed string per variant, used in JSON and in the database.
+/// Declares an enum with a fixed string per variant. `as_str` returns the given string, which the database stores.
+/// JSON has the name of the variant in camelCase instead: both must be equal, which a test checks.
 macro_rules! string_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
         $(#[$doc])*
