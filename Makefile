@@ -34,7 +34,7 @@ check: ## run format, lint and the fast tests, during development; `make check C
 crash: ## kill servers N times, on SQLite and PostgreSQL: `make crash N=10000`; `SEED=…` repeats a run
 	N=$(or $(N),1000) SEED=$(SEED) CARGO_TARGET_DIR=$(TEST_TARGET) scripts/crash
 
-upgrade: ## test an upgrade from the release candidate on one PostgreSQL; the first run builds the candidate
+upgrade: ## test an upgrade from the previous version on one PostgreSQL; the first run builds that version
 	CARGO_TARGET_DIR=$(TEST_TARGET) scripts/upgrade
 
 clients: ## test /v1 with third-party client libraries

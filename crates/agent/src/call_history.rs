@@ -2,7 +2,8 @@
 
 use haft_core::{CallError, CallId, CallOptions, Caller, ErrorKind, Message};
 use haft_engine::CallRequest;
-use haft_runs::{LogTail, RunContext, find_logged};
+use haft_runs::RunContext;
+use haft_tasks::{LogTail, find_logged};
 use serde_json::Value;
 use uuid::Uuid;
 

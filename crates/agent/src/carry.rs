@@ -8,7 +8,8 @@ use haft_core::{
     Policy, PolicyRule, ResultDelivery, RunId, ToolExecutionResult, Violation,
 };
 use haft_engine::{CallRequest, PreflightedCall};
-use haft_runs::{Begin, Halt, NewRun, Planned, RunContext, Wait};
+use haft_runs::{Halt, NewRun, PlannedStep, RunContext, Wait};
+use haft_tasks::NewTask;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 use uuid::Uuid;
@@ -65,17 +66,17 @@ impl Chat {
     /// Carries out what is open of the last answer, as far as that goes now.
     pub(crate) async fn carry(
         &self,
-        cx: &mut RunContext,
+        cx: &RunContext,
         at: &At,
         transcript: &mut Transcript,
     ) -> Result<(), Halt> {
         let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return Ok(()) };
         let (step, calls) = (last.step, last.calls.clone());
         let from_text: Vec<bool> = last.answer.calls.iter().map(|call| call.is_from_text).collect();
-        let has_crashed = cx.run().deaths > 0;
+        let has_crashed = cx.run().crashes > 0;
         let mut plans = Vec::with_capacity(calls.len());
         for (place, call) in calls.iter().enumerate() {
-            let is_lost = cx.is_lost(&key::call(at.turn, step, place));
+            let is_lost = cx.is_unknown(&key::call(at.turn, step, place));
             plans.push(match &call.state {
                 CallState::Running if is_lost => {
                     let binding = at.toolbox.binding(&call.name);
@@ -123,15 +124,15 @@ impl Chat {
                     }
                 }
             }
-            self.start(cx, at, step, news, &calls).await?;
+            self.start_tasks(cx, at, step, news, &calls).await?;
         }
         if !inline.is_empty() {
-            let planned = inline.into_iter().map(|(place, call, request, effect)| Planned {
+            let planned = inline.into_iter().map(|(place, call, request, effect)| PlannedStep {
                 key: key::call(at.turn, step, place),
                 effect,
                 work: self.call(at, step, call, request),
             });
-            cx.together(planned.collect()).await?;
+            cx.run_all(planned.collect()).await?;
         }
         self.look(cx, at, step, transcript);
         self.hear_tasks(cx, at, transcript);
@@ -141,12 +142,12 @@ impl Chat {
     }
 
     /// Tells who listens of what came of tasks that the turn waited for, once.
-    fn hear_tasks(&self, cx: &mut RunContext, at: &At, transcript: &Transcript) {
+    fn hear_tasks(&self, cx: &RunContext, at: &At, transcript: &Transcript) {
         let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return };
         for (place, call) in last.calls.iter().enumerate() {
             let (Some(task), CallState::Done(result)) = (&call.task, &call.state) else { continue };
             let key = key::heard(at.turn, last.step, place);
-            if task.reason == Reason::Async || cx.given(&key).is_some() {
+            if task.reason == Reason::Async || cx.output(&key).is_some() {
                 continue;
             }
             if let Some(result) = heard(result) {
@@ -164,16 +165,16 @@ impl Chat {
             CallState::Running | CallState::Pending(_) | CallState::Done(_) => None,
         });
         let waits: Vec<Wait> = waits.collect();
-        if waits.is_empty() { Ok(()) } else { Err(Halt::Waiting(waits)) }
+        if waits.is_empty() { Ok(()) } else { Err(Halt::Suspend(waits)) }
     }
 
     /// Reads from the journal what has come of the last answer's calls.
     pub(crate) fn look(&self, cx: &RunContext, at: &At, step: u32, transcript: &mut Transcript) {
-        let tasks = cx.given(&key::tasks(at.turn, step)).cloned();
+        let tasks = cx.output(&key::tasks(at.turn, step));
         let Some(last) = transcript.turns.last_mut().and_then(|turn| turn.steps.last_mut()) else { return };
         for (place, call) in last.calls.iter_mut().enumerate() {
-            if let Some(output) = cx.shared(&key::call(at.turn, step, place)) {
-                call.state = CallState::read(output);
+            if let Some(output) = cx.output(&key::call(at.turn, step, place)) {
+                call.state = CallState::read(&output);
             } else if let Some(task) = tasks.as_ref().and_then(|tasks| Task::read(&tasks[place.to_string()]))
             {
                 call.state = CallState::Awaited(task);
@@ -185,14 +186,7 @@ impl Chat {
     }
 
     /// Notes what came of a call.
-    fn came(
-        &self,
-        cx: &mut RunContext,
-        at: &At,
-        step: u32,
-        (place, call): (usize, &StepCall),
-        result: &Value,
-    ) {
+    fn came(&self, cx: &RunContext, at: &At, step: u32, (place, call): (usize, &StepCall), result: &Value) {
         cx.put(&key::call(at.turn, step, place), result.clone());
         heard(result).iter().for_each(|result| self.done(at.logged(), result));
         let (call_id, name, result) = (call.call_id.clone(), call.name.clone(), result.clone());
@@ -376,22 +370,22 @@ impl Chat {
             Reason::Async => format!("{}:{}", haft_runs::INBOX, call.call_id),
             Reason::Approval | Reason::Later => key::call(at.turn, step, place),
         };
-        let begin = Begin {
+        let task = NewTask {
             id: task_id(&call.call_id),
             delay: Duration::ZERO,
             priority: None,
-            patience: None,
+            approval_timeout: None,
             key: None,
-            most_deaths: self.0.most_deaths,
+            max_crashes: self.0.max_crashes,
             parent: at.is_durable.then_some((at.conversation, parent)),
         };
-        Ok(begin.run(&at.caller, request, foreseen, shown))
+        Ok(task.run(&at.caller, request, foreseen, shown))
     }
 
     /// Starts what became tasks. Whatever happens, each is started once: its id is that of its call.
-    async fn start(
+    async fn start_tasks(
         &self,
-        cx: &mut RunContext,
+        cx: &RunContext,
         at: &At,
         step: u32,
         news: Vec<(usize, Reason, NewRun)>,
@@ -408,14 +402,14 @@ impl Chat {
         let runs = self.runs()?.clone();
         let mut refused = Vec::new();
         // The call ids are known to the journal before anything is begun under them.
-        cx.note().await?;
+        cx.persist().await?;
         let key = key::tasks(at.turn, step);
         let failures = &mut refused;
-        let started = cx.step_with(&key, Effect::Idempotent, waits, || async move {
+        let started = cx.step_with_waits::<_, Halt>(&key, Effect::Idempotent, waits, || async move {
             for (place, _, new) in news {
                 match runs.start(new).await {
                     Ok(_) => {}
-                    Err(error) if error.kind() == ErrorKind::Unavailable => return Err(Halt::GivenBack),
+                    Err(error) if error.kind() == ErrorKind::Unavailable => return Err(Halt::Release),
                     Err(error) => failures.push((place, error)),
                 }
             }
@@ -487,5 +481,5 @@ fn wait(at: &At, step: u32, place: usize, reason: Reason) -> Wait {
         Reason::Approval => "decision",
         Reason::Later | Reason::Async => TASK,
     };
-    Wait { key: key::call(at.turn, step, place), for_what: word.to_owned(), shown: None, at_most: None }
+    Wait { key: key::call(at.turn, step, place), kind: word.to_owned(), details: None, timeout: None }
 }

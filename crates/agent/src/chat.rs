@@ -6,7 +6,7 @@ use std::time::Duration;
 use haft_core::{CallError, Caller, ErrorKind, Message, RunId, SpaceId, UserId};
 use haft_engine::ToolService;
 use haft_engine::context::{Listeners, ToolCallListener};
-use haft_runs::{About, NewRun, Place, Run, RunKey, Runs, WholeRun};
+use haft_runs::{Executor, NewRun, RunKey, RunLabels, Runs};
 use serde_json::Value;
 
 use crate::chat_run::ChatRun;
@@ -44,7 +44,7 @@ pub(crate) struct Inner {
     pub(crate) around: Arc<dyn Surroundings>,
     pub(crate) live: Live,
     pub(crate) known_tools: KnownTools,
-    pub(crate) most_deaths: u32,
+    pub(crate) max_crashes: u32,
     pub(crate) listeners: Listeners,
     /// Known once there are runs, which know this program.
     pub(crate) runs: OnceLock<Runs>,
@@ -64,7 +64,7 @@ impl Chat {
         tools: ToolService,
         models: Arc<dyn Models>,
         around: Arc<dyn Surroundings>,
-        most_deaths: u32,
+        max_crashes: u32,
     ) -> Self {
         Self(Arc::new(Inner {
             tools,
@@ -72,7 +72,7 @@ impl Chat {
             around,
             live: Live::default(),
             known_tools: KnownTools::default(),
-            most_deaths,
+            max_crashes,
             listeners: Listeners::default(),
             runs: OnceLock::new(),
         }))
@@ -98,9 +98,9 @@ impl Chat {
         self.0.runs.get().ok_or_else(none)
     }
 
-    /// Begins a conversation here and now, which is kept when this answers; or finds the one that was begun before with
+    /// Starts a conversation in this process, and returns after it is persisted; or returns the one that was started with
     /// the same key.
-    pub async fn begin(
+    pub async fn start(
         &self,
         caller: &Caller,
         id: RunId,
@@ -116,7 +116,7 @@ impl Chat {
             space: caller.space,
             user: caller.user,
             program: NAME,
-            about: About {
+            labels: RunLabels {
                 lane: agent.clone().unwrap_or_else(|| NAME.to_owned()),
                 lane_limit: None,
                 name: title(chat),
@@ -127,12 +127,12 @@ impl Chat {
             input: Arc::new(serde_json::to_value(chat).unwrap_or_default()),
             priority: 0,
             delay: Duration::ZERO,
-            most_deaths: self.0.most_deaths,
+            max_crashes: self.0.max_crashes,
             key,
             parent: None,
-            place: Place::Queue,
+            executor: Executor::AnyWorker,
         };
-        self.runs()?.begin_here(new).await
+        Ok(self.runs()?.start_here(new).await?.0.id)
     }
 
     /// One user's turns may not take the place of all others'.
@@ -144,29 +144,17 @@ impl Chat {
         Err(CallError::new(ErrorKind::RateLimit, message).retry_after(PAUSE))
     }
 
-    /// A conversation that this process left a moment ago, if it is what is wanted; whoever asks says something in it.
-    pub fn at_rest(&self, id: RunId, is_wanted: impl FnOnce(&Run) -> bool) -> Option<WholeRun> {
-        self.0.runs.get()?.at_rest(id, is_wanted)
-    }
-
-    /// Forgets a conversation that was deleted.
-    pub fn forget(&self, id: RunId) {
-        if let Some(runs) = self.0.runs.get() {
-            runs.forget(id);
-        }
-    }
-
-    /// Says something in a conversation, as it was read just now; false when it has ended. It is kept when this answers.
-    pub async fn say(
+    /// Sends a message to a conversation, and returns after it is persisted. Returns false if the conversation has ended.
+    pub async fn send(
         &self,
         caller: &Caller,
-        conversation: WholeRun,
+        conversation: RunId,
         letter: &Letter,
         key: Option<RunKey>,
     ) -> Result<bool, CallError> {
         self.check_room(caller)?;
         let message = serde_json::to_value(letter).unwrap_or(Value::Null);
-        self.runs()?.go_on_here(conversation, message, key).await
+        self.runs()?.send(caller.space, conversation, message, key).await
     }
 
     /// Ends a task that a conversation began, as far as that is possible.
@@ -174,9 +162,9 @@ impl Chat {
         self.0.around.cancel(space, user, task).await;
     }
 
-    /// Whether this process carries a conversation on right now.
-    pub fn holds(&self, id: RunId) -> bool {
-        self.runs().is_ok_and(|runs| runs.holds(id))
+    /// Returns true if this process executes the conversation now.
+    pub fn is_executing(&self, id: RunId) -> bool {
+        self.runs().is_ok_and(|runs| runs.is_executing(id))
     }
 
     /// Ends the turn that this process carries on; false when it is not here.

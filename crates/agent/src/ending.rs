@@ -37,7 +37,7 @@ impl Chat {
     /// Ends the open turn as failed.
     pub(crate) fn fail(
         &self,
-        cx: &mut RunContext,
+        cx: &RunContext,
         transcript: &mut Transcript,
         talk: &Talk,
         error: CallError,
@@ -47,7 +47,7 @@ impl Chat {
 
     pub(crate) fn end(
         &self,
-        cx: &mut RunContext,
+        cx: &RunContext,
         transcript: &mut Transcript,
         talk: &Talk,
         (finish, warnings, error): (Finish, Vec<String>, Option<CallError>),
@@ -88,14 +88,14 @@ impl Chat {
     }
 
     /// Says of calls that nobody wants any more that they are not carried out, and ends the tasks they became.
-    pub(crate) async fn abandon(&self, cx: &mut RunContext, at: &At, transcript: &mut Transcript) {
+    pub(crate) async fn abandon(&self, cx: &RunContext, at: &At, transcript: &mut Transcript) {
         let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return };
         let step = last.step;
         for (place, call) in last.calls.iter().enumerate() {
             let key = key::call(at.turn, step, place);
             match &call.state {
                 CallState::Pending(_) | CallState::Done(_) => continue,
-                CallState::Running if cx.is_lost(&key) => continue,
+                CallState::Running if cx.is_unknown(&key) => continue,
                 CallState::Running | CallState::Awaited(_) => {}
             }
             // What became of the task is told when it has ended; what was to become one never does.
@@ -110,7 +110,7 @@ impl Chat {
     }
 
     /// Of a write that was under way when a process died nobody says that it was not carried out.
-    pub(crate) async fn settle(&self, cx: &mut RunContext, chat: &ChatRun, transcript: &mut Transcript) {
+    pub(crate) async fn settle(&self, cx: &RunContext, chat: &ChatRun, transcript: &mut Transcript) {
         let Some(turn) = transcript.turns.last_mut() else { return };
         let (number, locale) = (turn.turn, locale_of(turn));
         let caller = Caller {
@@ -123,7 +123,7 @@ impl Chat {
         let Some(last) = turn.steps.last_mut() else { return };
         for (place, call) in last.calls.iter_mut().enumerate() {
             let key = key::call(number, last.step, place);
-            if call.state == CallState::Running && cx.is_lost(&key) {
+            if call.state == CallState::Running && cx.is_unknown(&key) {
                 let options = CallOptions {
                     call_id: Some(call.call_id.clone()),
                     agent: chat.agent,

@@ -34,7 +34,7 @@ pub fn ends_name(call: &str) -> String {
 
 impl Chat {
     /// Results of tasks come as they are.
-    pub(crate) async fn shorten_all(&self, cx: &mut RunContext, at: &At, transcript: &mut Transcript) {
+    pub(crate) async fn shorten_all(&self, cx: &RunContext, at: &At, transcript: &mut Transcript) {
         let Some(last) = transcript.turns.last_mut().and_then(|turn| turn.steps.last_mut()) else { return };
         let step = last.step;
         for (place, call) in last.calls.iter_mut().enumerate() {

@@ -59,8 +59,6 @@ pub struct Talk {
     pub stream: u32,
     /// Words that were told cannot be taken back.
     pub(crate) is_final: bool,
-    /// It began before it was kept that the run is ours.
-    is_unwritten: bool,
     /// The claim of the run under which it was carried on last.
     epoch: AtomicU64,
     /// Somebody hears it piece by piece, and may come back for the rest.
@@ -104,13 +102,7 @@ impl Live {
     }
 
     /// Begins a turn, or goes on with it; what happened in it before is told first.
-    pub(crate) fn begin(
-        &self,
-        run: &Run,
-        turn: u32,
-        is_unwritten: bool,
-        before: impl FnOnce() -> Vec<ChatEvent>,
-    ) -> Arc<Talk> {
+    pub(crate) fn begin(&self, run: &Run, turn: u32, before: impl FnOnce() -> Vec<ChatEvent>) -> Arc<Talk> {
         let (conversation, epoch) = (run.id, run.epoch);
         let mut talks = self.talks();
         let is_same = |talk: &&Arc<Talk>| {
@@ -122,7 +114,7 @@ impl Live {
             talk.epoch.store(epoch, Ordering::Relaxed);
             return talk.clone();
         }
-        let talk = Arc::new(Talk { is_unwritten, ..Talk::new(turn) });
+        let talk = Arc::new(Talk::new(turn));
         talk.epoch.store(epoch, Ordering::Relaxed);
         before().into_iter().for_each(|event| talk.tell(event));
         talks.insert(conversation, talk.clone());
@@ -186,15 +178,8 @@ impl Live {
         }
     }
 
-    /// Forgets a turn that was never kept. Whoever took the run instead has the same claim, and tells another.
-    pub(crate) fn forgo(&self, run: &Run) {
-        if let Some(talk) = self.talk(run.id).filter(|talk| talk.is_unwritten && talk.is_of(run.epoch)) {
-            self.forget(run.id, &talk);
-        }
-    }
-
-    /// All that a conversation did is kept by now: how its turn ended may be told.
-    pub(crate) fn let_go(&self, conversation: RunId) {
+    /// Emits the end of a turn, because everything that the conversation did is persisted now.
+    pub(crate) fn released(&self, conversation: RunId) {
         let Some(talk) = self.talk(conversation) else { return };
         talk.tell_ending();
         // What waits takes no memory, unless somebody listens.
@@ -216,7 +201,6 @@ impl Talk {
             turn,
             stream,
             is_final: false,
-            is_unwritten: false,
             epoch: AtomicU64::new(0),
             is_watched: AtomicBool::new(false),
             state: Mutex::default(),
@@ -347,12 +331,12 @@ mod tests {
     async fn what_has_ended_is_known_for_a_while_and_not_in_any_number() {
         let live = Live::default();
         let begin = |id: RunId| {
-            let run = Run::unkept(id, Uuid::nil().into(), None, "chat", Value::Null);
-            live.begin(&run, 1, false, Vec::new)
+            let run = Run::ephemeral(id, Uuid::nil().into(), None, "chat", Value::Null);
+            live.begin(&run, 1, Vec::new)
         };
         let end = |talk: &Talk, id: RunId| {
             talk.end(vec![ChatEvent::Done { finish: Finish::Stop, steps: 1 }]);
-            live.let_go(id);
+            live.released(id);
         };
         let ids: Vec<RunId> = (0..=MOST_REMEMBERED).map(|_| Uuid::now_v7().into()).collect();
         let under_way = begin(Uuid::now_v7().into());

@@ -54,8 +54,8 @@ impl Chat {
         };
         // In the log it is part of the conversation that it is within.
         let id = RunId::from(within.conversation.map_or_else(Uuid::now_v7, Uuid::from));
-        let run = Run::unkept(id, caller.space, caller.user, NAME, Value::Null);
-        let mut cx = RunContext::unkept(run, cancel);
+        let run = Run::ephemeral(id, caller.space, caller.user, NAME, Value::Null);
+        let cx = RunContext::ephemeral(run, cancel);
         let setup = Setup { from: 0, to: 0, replaces: None, kept: BTreeMap::new(), at: Timestamp::now() };
         let input = vec![Letter::Said(chat.first.clone())];
         let turn = Turn { turn: 1, setup, input, steps: Vec::new(), end: None };
@@ -65,21 +65,21 @@ impl Chat {
         );
         talk.tell(ChatEvent::start(&turn));
         let mut transcript = Transcript { turns: vec![turn], last: 1, ..Transcript::default() };
-        let standing = Standing { is_kept: false, is_durable: false, deaths: 0, within };
+        let standing = Standing { is_kept: false, is_durable: false, crashes: 0, within };
         loop {
-            match self.turn(&mut cx, chat, &mut transcript, talk, &standing).await {
+            match self.turn(&cx, chat, &mut transcript, talk, &standing).await {
                 Ok(_) => {
                     talk.tell_ending();
                     let taken = transcript.turns.pop();
                     return taken.ok_or_else(|| CallError::text(ErrorKind::Internal, "the turn is gone"));
                 }
-                Err(Halt::Waiting(_)) => self.wait_for_tasks(&mut cx, caller, &transcript).await?,
+                Err(Halt::Suspend(_)) => self.wait_for_tasks(&cx, caller, &transcript).await?,
                 Err(Halt::Failed(error)) => return Err(error),
-                Err(Halt::GivenBack) => {
+                Err(Halt::Release) => {
                     let message = "something that the answer needs is away for now";
                     return Err(CallError::text(ErrorKind::Unavailable, message));
                 }
-                Err(halt @ (Halt::Unknown { .. } | Halt::Undone | Halt::Lost)) => {
+                Err(halt @ Halt::Lost) => {
                     return Err(CallError::text(ErrorKind::Internal, format!("the turn stopped: {halt:?}")));
                 }
             }
@@ -89,7 +89,7 @@ impl Chat {
     /// Waits until one of the tasks has ended that the turn cannot go on without.
     async fn wait_for_tasks(
         &self,
-        cx: &mut RunContext,
+        cx: &RunContext,
         caller: &Caller,
         transcript: &Transcript,
     ) -> Result<(), CallError> {

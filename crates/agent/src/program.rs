@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use haft_core::agent::Resume;
 use haft_core::{BoxFuture, CallError, ErrorKind, Locale, RunId};
-use haft_runs::{Ended, GaveUp, Halt, Program, Run, RunContext, RunStatus, Wait};
+use haft_runs::{GiveUpReason, Halt, Program, Run, RunContext, RunEnd, RunStatus, Wait};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -29,20 +29,20 @@ const PARKED: Duration = Duration::from_secs(3600);
 struct ChatProgram(Chat);
 
 impl ChatProgram {
-    async fn talk(&self, cx: &mut RunContext) -> Result<Ended, Halt> {
+    async fn talk(&self, cx: &RunContext) -> Result<RunEnd, Halt> {
         let _entered = self.0.live().enter(cx.run().user);
         let chat = &ChatRun::of(cx.run())?;
-        let transcript = &mut Transcript::of(chat, |key| cx.known(key));
-        let is_kept = cx.run().about.conversation.is_some();
-        // Nobody died with a turn that is over: those are counted anew whenever a run waits.
-        let mut deaths = cx.run().deaths;
+        let transcript = &mut Transcript::of(chat, |key| cx.find(key));
+        let is_kept = cx.run().labels.conversation.is_some();
+        // Crashes belong to the turn that was executed: the counter is reset whenever the run suspends.
+        let mut crashes = cx.run().crashes;
         let mut is_again = false;
         loop {
             let is_between = transcript.open().is_none() && transcript.last > 0;
             if is_between && cx.cancellation().is_cancelled() && !self.opens(cx, chat, transcript).await? {
-                // What somebody wanted to stop was over by then. What was sent since is nothing to stop.
-                cx.hear_cancel();
-                return Err(Halt::Waiting(vec![self.more(transcript, cx, is_kept)]));
+                // The cancelled turn was over already. Later messages are not cancelled.
+                cx.handle_cancel();
+                return Err(Halt::Suspend(vec![self.next_message(transcript, cx, is_kept)]));
             }
             if transcript.open().is_none() {
                 self.begin(cx, chat, is_kept, transcript, is_again).await?;
@@ -50,29 +50,29 @@ impl ChatProgram {
             is_again = true;
             let turn = transcript.last;
             let before = || transcript.open().into_iter().flat_map(ChatEvent::of).collect();
-            let talk = self.0.live().begin(cx.run(), turn, cx.is_unwritten(), before);
-            let (deaths, within) = (std::mem::take(&mut deaths), Within::default());
-            let standing = Standing { is_kept, is_durable: true, deaths, within };
+            let talk = self.0.live().begin(cx.run(), turn, before);
+            let (crashes, within) = (std::mem::take(&mut crashes), Within::default());
+            let standing = Standing { is_kept, is_durable: true, crashes, within };
             let turned = AssertUnwindSafe(self.0.turn(cx, chat, transcript, &talk, &standing));
             let finish = match turned.catch_unwind().await {
                 Ok(finish) => finish?,
                 Err(_) => {
                     let error = CallError::text(ErrorKind::Internal, "the turn stopped unexpectedly");
-                    *transcript = Transcript::of(chat, |key| cx.known(key));
+                    *transcript = Transcript::of(chat, |key| cx.find(key));
                     self.0.fail(cx, transcript, &talk, error)
                 }
             };
             if !is_kept && finish != Finish::ToolCalls {
-                return Ok(Ended {
+                return Ok(RunEnd {
                     status: RunStatus::Succeeded,
                     output: json!({"finish": finish}),
                     is_dead_letter: false,
                 });
             }
             if cx.cancellation().is_cancelled() {
-                cx.hear_cancel();
-                // What was sent meanwhile is heard by whoever takes it next, whom nobody has told to stop.
-                return Err(Halt::Waiting(vec![self.more(transcript, cx, is_kept)]));
+                cx.handle_cancel();
+                // The next claim, which is not cancelled, receives the pending messages.
+                return Err(Halt::Suspend(vec![self.next_message(transcript, cx, is_kept)]));
             }
         }
     }
@@ -80,7 +80,7 @@ impl ChatProgram {
     /// Waits until there is something to take a turn for, and begins it.
     async fn begin(
         &self,
-        cx: &mut RunContext,
+        cx: &RunContext,
         chat: &ChatRun,
         is_kept: bool,
         transcript: &mut Transcript,
@@ -95,9 +95,9 @@ impl ChatProgram {
                 return Err(Halt::Failed(CallError::text(ErrorKind::Timeout, message)));
             }
             if is_again {
-                // It came before the turn before was let go of, and how that ended is not told yet.
-                cx.note().await?;
-                self.0.live().let_go(cx.run().id);
+                // The message arrived before the run suspended, so the end of the last turn is not emitted yet.
+                cx.persist().await?;
+                self.0.live().released(cx.run().id);
             }
             transcript.taken_in_all += 1;
             let came = came.iter().filter_map(|letter| Letter::deserialize(letter).ok());
@@ -172,16 +172,9 @@ impl ChatProgram {
         }
     }
 
-    /// The step in which the conversation waits for what is sent to it.
-    fn more(&self, transcript: &Transcript, cx: &RunContext, is_kept: bool) -> Wait {
-        let heard = cx.all().filter(|step| step.key.starts_with(haft_runs::INBOX));
-        let after = heard.filter_map(|step| step.output.as_ref()?["upTo"].as_u64()).max().unwrap_or_default();
-        Wait {
-            key: format!("{}:{}", haft_runs::INBOX, transcript.taken_in_all),
-            for_what: haft_runs::INBOX.to_owned(),
-            shown: Some(json!({"after": after})),
-            at_most: (!is_kept).then_some(PARKED),
-        }
+    /// The wait for further messages.
+    fn next_message(&self, transcript: &Transcript, cx: &RunContext, is_kept: bool) -> Wait {
+        cx.message_wait(&transcript.taken_in_all.to_string(), (!is_kept).then_some(PARKED))
     }
 }
 
@@ -209,7 +202,7 @@ impl Program for ChatProgram {
         NAME
     }
 
-    fn run<'a>(&'a self, context: &'a mut RunContext) -> BoxFuture<'a, Result<Ended, Halt>> {
+    fn run<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<RunEnd, Halt>> {
         Box::pin(self.talk(context))
     }
 
@@ -217,25 +210,21 @@ impl Program for ChatProgram {
         true
     }
 
-    fn let_go(&self, run: RunId) {
-        self.0.live().let_go(run);
+    fn released(&self, run: RunId) {
+        self.0.live().released(run);
     }
 
-    fn forgo(&self, run: &Run) {
-        self.0.live().forgo(run);
-    }
-
-    fn gave_up<'a>(&'a self, context: &'a RunContext, why: GaveUp) -> BoxFuture<'a, Ended> {
+    fn give_up<'a>(&'a self, context: &'a RunContext, reason: GiveUpReason) -> BoxFuture<'a, RunEnd> {
         Box::pin(async move {
-            let error = match why {
-                GaveUp::Failed(error) => error.to_json(Locale::En),
-                GaveUp::Unknown | GaveUp::Deaths | GaveUp::Cancelled | GaveUp::Denied => {
+            let error = match reason {
+                GiveUpReason::Failed(error) => error.to_json(Locale::En),
+                GiveUpReason::Crashes | GiveUpReason::Cancelled | GiveUpReason::Denied => {
                     json!({"kind": ErrorKind::Internal})
                 }
             };
             tracing::warn!(conversation.id = %context.run().id, %error, "A conversation that could not continue was ended");
             self.0.live().fail(context.run().id, &error);
-            Ended { status: RunStatus::Failed, output: json!({"error": error}), is_dead_letter: false }
+            RunEnd { status: RunStatus::Failed, output: json!({"error": error}), is_dead_letter: false }
         })
     }
 }

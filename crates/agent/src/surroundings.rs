@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use haft_core::agent::Agent;
 use haft_core::{ArtifactBytes, BoxFuture, CallError, RunId, SpaceId, UserId};
-use haft_runs::CallHistory;
+use haft_tasks::CallHistory;
 
 /// What is around a conversation.
 pub trait Surroundings: Send + Sync {

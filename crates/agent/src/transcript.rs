@@ -307,18 +307,18 @@ pub(crate) mod key {
 
 impl Transcript {
     /// Reads the steps of a run, which are found by their names.
-    pub fn of<'s>(chat: &ChatRun, find: impl Fn(&str) -> Option<&'s Step>) -> Self {
-        let shared = |key: &str| -> Option<&'s Arc<Value>> {
-            find(key).filter(|step| step.state == StepState::Done)?.output.as_ref()
+    pub fn of(chat: &ChatRun, find: impl Fn(&str) -> Option<Arc<Step>>) -> Self {
+        let given = |key: &str| -> Option<Arc<Value>> {
+            find(key).filter(|step| step.state == StepState::Done)?.output.clone()
         };
-        let given = |key: &str| shared(key).map(Arc::as_ref);
         let letters = |n: u64| -> Option<Vec<Letter>> {
-            let sent = given(&format!("{INBOX}:{n}"))?["messages"].as_array()?;
+            let sent = given(&format!("{INBOX}:{n}"))?;
+            let sent = sent["messages"].as_array()?;
             Some(sent.iter().filter_map(|letter| Letter::deserialize(letter).ok()).collect())
         };
         let mut transcript = Self::default();
         while let Some(setup) =
-            given(&key::setup(transcript.last + 1)).and_then(|setup| Setup::deserialize(setup).ok())
+            given(&key::setup(transcript.last + 1)).and_then(|setup| Setup::deserialize(&*setup).ok())
         {
             let turn = transcript.last + 1;
             let mut input: Vec<Letter> = (setup.from..setup.to).filter_map(letters).flatten().collect();
@@ -330,8 +330,8 @@ impl Transcript {
             }
             transcript.last = turn;
             transcript.taken = setup.to;
-            let steps = (1..).map_while(|step| read_step(turn, step, &shared)).collect();
-            let end = given(&key::end(turn)).and_then(|end| TurnEnd::deserialize(end).ok());
+            let steps = (1..).map_while(|step| read_step(turn, step, &given)).collect();
+            let end = given(&key::end(turn)).and_then(|end| TurnEnd::deserialize(&*end).ok());
             transcript.turns.push(Turn { turn, setup, input, steps, end });
         }
         transcript.give_back();
@@ -457,14 +457,14 @@ impl Turn {
     }
 }
 
-fn read_step<'s>(turn: u32, step: u32, given: &impl Fn(&str) -> Option<&'s Arc<Value>>) -> Option<TurnStep> {
-    let answer = Answer::deserialize(&**given(&key::answer(turn, step))?).ok()?;
+fn read_step(turn: u32, step: u32, given: &impl Fn(&str) -> Option<Arc<Value>>) -> Option<TurnStep> {
+    let answer = Answer::deserialize(&*given(&key::answer(turn, step))?).ok()?;
     let tasks = given(&key::tasks(turn, step));
     let call = |(place, call): (usize, &Call)| {
         let key = key::call(turn, step, place);
-        let task = tasks.and_then(|tasks| Task::read(&tasks[place.to_string()]));
+        let task = tasks.as_ref().and_then(|tasks| Task::read(&tasks[place.to_string()]));
         let state = match (given(&key), task.clone()) {
-            (Some(output), _) => CallState::read(output),
+            (Some(output), _) => CallState::read(&output),
             (None, Some(task)) => CallState::Awaited(task),
             (None, None) => CallState::Running,
         };

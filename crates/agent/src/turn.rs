@@ -10,7 +10,7 @@ use haft_core::{
     CallError, Caller, ConversationId, Effect, ErrorKind, Locale, Message, RequestId, Source, SpaceId,
 };
 use haft_llm::ToolChoice;
-use haft_runs::{Halt, RunContext};
+use haft_runs::{Halt, RunContext, StepOutcome};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -86,8 +86,8 @@ impl From<CallError> for Stop {
 pub(crate) struct Standing {
     pub(crate) is_kept: bool,
     pub(crate) is_durable: bool,
-    /// So often a process died with it.
-    pub(crate) deaths: u32,
+    /// Number of crashes since the turn persisted its last step.
+    pub(crate) crashes: u32,
     pub(crate) within: Within,
 }
 
@@ -95,7 +95,7 @@ impl Chat {
     /// Carries the open turn on to its end.
     pub(crate) async fn turn(
         &self,
-        cx: &mut RunContext,
+        cx: &RunContext,
         chat: &ChatRun,
         transcript: &mut Transcript,
         talk: &Arc<Talk>,
@@ -105,9 +105,9 @@ impl Chat {
         if transcript.open().is_none() {
             return Ok(Finish::Stop);
         }
-        let (deaths, most) = (standing.deaths, cx.run().most_deaths);
-        let ended = if deaths >= most && most > 0 {
-            let message = Message::new(&DIED).with("deaths", deaths);
+        let (crashes, max_crashes) = (standing.crashes, cx.run().max_crashes);
+        let ended = if crashes >= max_crashes && max_crashes > 0 {
+            let message = Message::new(&DIED).with("deaths", crashes);
             Err(Stop::Failed(CallError::new(ErrorKind::Internal, message)))
         } else {
             self.steps(cx, chat, transcript, talk, standing).await
@@ -128,7 +128,7 @@ impl Chat {
 
     async fn steps(
         &self,
-        cx: &mut RunContext,
+        cx: &RunContext,
         chat: &ChatRun,
         transcript: &mut Transcript,
         talk: &Arc<Talk>,
@@ -266,7 +266,7 @@ impl Chat {
     /// Asks for the next answer; whether the conversation had to be made shorter for it.
     async fn answer(
         &self,
-        cx: &mut RunContext,
+        cx: &RunContext,
         chat: &ChatRun,
         at: &At,
         transcript: &mut Transcript,
@@ -308,9 +308,9 @@ impl Chat {
         let telling = Telling { at, step, until };
         let earlier = transcript.open().into_iter().flat_map(Turn::warnings);
         let mut known: HashSet<String> = earlier.map(str::to_owned).collect();
-        let (mut answered, mut failed) = (None, None);
+        let mut answered = None;
         let key = key::answer(at.turn, step);
-        let asked = cx.step(&key, Effect::Read, || async {
+        let asked = cx.step::<_, Stop>(&key, Effect::Read, || async {
             let mut asked = ask(&at.chosen, &question, &telling).await;
             for _ in 0..MOST_SQUEEZES {
                 let is_too_long = asked.as_ref().is_err_and(|error| error.message().id() == TOO_LONG);
@@ -328,9 +328,9 @@ impl Chat {
                 };
                 in_format(&question, answer, &telling).await
             };
-            let mut answer = checked.await.map_err(|error| {
-                failed = Some(error);
-                Halt::Undone
+            let mut answer = checked.await.map_err(|error| match error.message().id() == OUT_OF_TIME.id {
+                true => Stop::OutOfTime,
+                false => Stop::Failed(error),
             })?;
             answer.warnings.extend(left_out);
             // A warning is given once in a turn, however many requests it comes from.
@@ -340,8 +340,8 @@ impl Chat {
             answered = Some(answer);
             Ok(kept)
         });
-        match (asked.await, failed, answered) {
-            (Ok(_), _, Some(answer)) => {
+        match (asked.await?, answered) {
+            (StepOutcome::Done(_), Some(answer)) => {
                 at.tell(step, &answer);
                 let calls = answer.calls.iter().filter_map(begun).collect();
                 if let Some(turn) = transcript.turns.last_mut() {
@@ -349,12 +349,9 @@ impl Chat {
                 }
                 Ok(is_shortened)
             }
-            (Err(Halt::Undone), Some(error), _) if error.message().id() == OUT_OF_TIME.id => {
-                Err(Stop::OutOfTime)
+            (StepOutcome::Done(_) | StepOutcome::Unknown, _) => {
+                Err(CallError::text(ErrorKind::Internal, "the answer was lost").into())
             }
-            (Err(Halt::Undone), Some(error), _) => Err(error.into()),
-            (Err(halt), ..) => Err(halt.into()),
-            (Ok(_), _, None) => Err(CallError::text(ErrorKind::Internal, "the answer was lost").into()),
         }
     }
 
@@ -390,8 +387,6 @@ pub(crate) fn locale_of(turn: &Turn) -> Locale {
 fn or_back(error: CallError) -> Stop {
     match Halt::from(error) {
         Halt::Failed(error) => Stop::Failed(error),
-        halt @ (Halt::Waiting(_) | Halt::Unknown { .. } | Halt::Undone | Halt::Lost | Halt::GivenBack) => {
-            Stop::Halt(halt)
-        }
+        halt @ (Halt::Suspend(_) | Halt::Lost | Halt::Release) => Stop::Halt(halt),
     }
 }

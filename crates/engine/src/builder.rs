@@ -15,7 +15,7 @@ use crate::record::{CallSink, Recorder};
 use crate::secrets::SecretSource;
 use crate::service::{Inner, ToolService, local_caller};
 use crate::source::{Loader, ToolSource};
-use crate::supervisor::Supervisor;
+use haft_supervisor::Supervisor;
 
 /// Default number of events that a slow subscriber may lag behind.
 const EVENT_CAPACITY: usize = 1024;

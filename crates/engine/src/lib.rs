@@ -51,7 +51,6 @@ mod secrets;
 mod service;
 mod source;
 mod space_tools;
-mod supervisor;
 mod tool;
 mod truncation;
 mod writer;
@@ -68,6 +67,7 @@ pub use haft_core::{
     Template, ToolConfig, ToolExecutionResult, ToolId, ToolName, ToolOutput, ToolSchema, ToolSpec,
     ToolVersion, TraceParent, UserId, Violation,
 };
+pub use haft_supervisor::{Supervisor, TaskHealth};
 pub use mock::MockKind;
 pub use native::NativeResult;
 pub use preflight::{CallRequirements, PreflightedCall, RedactedArguments};
@@ -77,7 +77,6 @@ pub use secrets::SecretSource;
 pub use service::{CallRequest, DeferrableOutcome, ToolService};
 pub use source::{LoadedTools, SourceState, ToolSource};
 pub use space_tools::SpaceTools;
-pub use supervisor::{Supervisor, TaskHealth};
 pub use tool::Tool;
 pub use truncation::TruncatedJson;
 

@@ -20,9 +20,9 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::lock::lock;
-use crate::supervisor::Supervisor;
 use crate::truncation::TruncatedJson;
 use crate::writer::{BATCH, Writer};
+use haft_supervisor::Supervisor;
 
 haft_core::templates! {
     FULL = "record.full",

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use haft_agent::{Chat, Models};
 use haft_core::{CallError, ErrorKind};
 use haft_engine::ToolService;
-use haft_runs::{CallHistory, CallProgram, Callbacks, Programs, Runs, Settings};
+use haft_runs::{Programs, Runs, WorkerSettings};
 use haft_server::{LoggedCallHistory, StoredArtifacts, StoredSurroundings, Tasks};
 use haft_store::{CallLog, RunJournal, Store};
+use haft_tasks::{CallHistory, CallProgram, Callbacks};
 
 use crate::config::TaskSettings;
 
@@ -41,11 +42,11 @@ pub(crate) async fn open(
     let programs = Programs::default()
         .with(Arc::new(CallProgram::new(tools.clone(), callbacks, call_history)))
         .with(haft_agent::program(chat.clone()));
-    let mut run_settings = Settings { places: settings.slots, ..Settings::default() };
+    let mut run_settings = WorkerSettings { slots: settings.slots, ..WorkerSettings::default() };
     if let Some(lease) = settings.lease {
         run_settings.lease = lease;
     }
     let runs = Runs::new(Arc::new(journal.clone()), programs, run_settings, failpoints);
     chat.runs_at(runs.clone());
-    Ok(Tasks { runs, journal, chat, keep: settings.retention, most_deaths: settings.max_crashes })
+    Ok(Tasks { runs, journal, chat, keep: settings.retention, max_crashes: settings.max_crashes })
 }

@@ -1,9 +1,9 @@
-//! Places at which a test lets the process die, as by `kill -9`. In a release build there are none.
+//! Failpoints: points in the code where a test makes the process end as by `kill -9`. Release builds have none.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The places there are. A name that is not among them is a mistake.
-const PLACES: [&str; 10] = [
+/// All failpoints.
+const FAILPOINTS: [&str; 10] = [
     "accepted",
     "stored",
     "claimed",
@@ -16,7 +16,7 @@ const PLACES: [&str; 10] = [
     "suspended",
 ];
 
-/// At most one place, and how often it is passed before the process dies there.
+/// At most one armed failpoint, with the number of passes after which the process ends there.
 #[derive(Debug, Default)]
 pub struct Failpoints {
     armed: Option<(String, u64)>,
@@ -24,45 +24,45 @@ pub struct Failpoints {
 }
 
 impl Failpoints {
-    /// Reads `PLACE` or `PLACE:N`: at the first, or the n-th time. Nothing where it is neither.
+    /// Parses `NAME` or `NAME:N`: the process ends at the first or the N-th pass. Returns `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
-        let (place, times) = text.split_once(':').unwrap_or((text, "1"));
+        let (name, times) = text.split_once(':').unwrap_or((text, "1"));
         let times = times.parse().ok().filter(|times| *times > 0)?;
-        PLACES.contains(&place).then(|| Self { armed: Some((place.to_owned(), times)), ..Self::default() })
+        FAILPOINTS.contains(&name).then(|| Self { armed: Some((name.to_owned(), times)), ..Self::default() })
     }
 
-    /// Dies here, when it is time.
-    pub fn pass(&self, place: &str) {
+    /// Ends the process if this failpoint is armed and has been passed often enough.
+    pub fn pass(&self, name: &str) {
         let Some((armed, times)) = &self.armed else { return };
-        if armed == place && self.passed.fetch_add(1, Ordering::Relaxed) + 1 >= *times {
-            die();
+        if armed == name && self.passed.fetch_add(1, Ordering::Relaxed) + 1 >= *times {
+            end_process();
         }
     }
 }
 
 #[cfg(debug_assertions)]
-fn die() {
+fn end_process() {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-    // The signal is on its way; nothing may happen until it is here.
+    // The signal may arrive a moment later.
     loop {
         std::thread::park();
     }
 }
 
 #[cfg(not(debug_assertions))]
-fn die() {}
+fn end_process() {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_named_and_counted() {
+    fn failpoint_is_parsed_with_its_count() {
         assert!(Failpoints::parse("claimed").is_some());
         assert!(Failpoints::parse("claimed:3").is_some());
         assert!(Failpoints::parse("nowhere").is_none());
         assert!(Failpoints::parse("claimed:0").is_none());
-        let armed = Failpoints::parse("claimed:3").expect("a place");
+        let armed = Failpoints::parse("claimed:3").expect("a failpoint");
         armed.pass("claimed");
         armed.pass("reserved");
         armed.pass("claimed");

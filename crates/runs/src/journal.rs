@@ -1,179 +1,143 @@
-//! The seam to where runs are kept. Whoever implements it gives its writes an order, and keeps each whole or not at all.
+//! The trait of the place where runs are stored. An implementation orders its writes, and persists each completely or
+//! not at all.
 //!
-//! Every write under a lease is refused when the lease is lost: `Ok(false)`. An `Err` says that it is not known
-//! whether the write was kept; each may be made again, and then has no second effect.
+//! A write under a lease that has ended returns `Ok(false)`. After an `Err` it is not known whether the write was
+//! persisted. Every write may be repeated; the repetition has no further effect.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::{BoxFuture, CallError, Effect, RunId, SpaceId};
-use serde::{Deserialize, Serialize};
+use haft_core::{BoxFuture, CallError, RunId, SpaceId};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use crate::run::{Ended, Held, Lease, NewRun, Place, Renewed, Run, RunKey, Started, Wait, WorkerId};
+use crate::run::{ClaimedRun, Executor, Lease, NewRun, Renewal, Run, RunEnd, RunKey, StartedRun, WorkerId};
+use crate::step::{Step, StepWrites, Wait};
 
-/// The answer of a journal.
-pub type Kept<'a, T> = BoxFuture<'a, Result<T, CallError>>;
+/// The response of a journal.
+pub type JournalFuture<'a, T> = BoxFuture<'a, Result<T, CallError>>;
 
-/// What is known of a step that was carried out.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DoneStep {
-    pub key: String,
-    pub effect: Effect,
-    pub output: Arc<Value>,
-}
-
-/// Several of them as one text: what a run did at once is kept as such.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DoneSteps(Arc<str>);
-
-impl DoneSteps {
-    pub fn of(steps: &[DoneStep]) -> Self {
-        Self(serde_json::to_string(steps).unwrap_or_default().into())
-    }
-
-    pub fn text(&self) -> &Arc<str> {
-        &self.0
-    }
-
-    /// Those that a text holds.
-    pub fn read(text: &str) -> Result<Vec<DoneStep>, serde_json::Error> {
-        let read = |InText { key, effect, output }: InText<'_>| {
-            // By itself, so that it may be as deep as it could alone.
-            Ok(DoneStep { key, effect, output: Arc::new(serde_json::from_str(output.get())?) })
-        };
-        serde_json::from_str::<Vec<InText<'_>>>(text)?.into_iter().map(read).collect()
-    }
-}
-
-#[derive(Deserialize)]
-struct InText<'a> {
-    key: String,
-    effect: Effect,
-    #[serde(borrow)]
-    output: &'a RawValue,
-}
-
-/// How a run is let go of that goes on later.
+/// How a run suspends.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Suspended {
-    pub done: Arc<[DoneStep]>,
-    /// As if they had never begun.
-    pub undone: Vec<String>,
+pub struct Suspension {
+    /// Every wait of the run. The run is queued again at once if one of them has ended.
     pub waits: Vec<Wait>,
-    /// Somebody wanted it to end, and what they wanted has happened.
-    pub cancel_heard: bool,
+    /// True if the program has handled the request to cancel the run, and the run continues.
+    pub is_cancel_handled: bool,
 }
 
-/// Something that is sent to a run.
+/// Why a worker releases a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReleaseReason {
+    /// This process cannot continue the run now.
+    Unavailable,
+    /// The worker panicked, which counts as a crash.
+    Panic,
+}
+
+/// A message to send to the inbox of a run.
 #[derive(Debug, Clone)]
-pub struct Letter {
+pub struct NewMessage {
     pub space: SpaceId,
     pub run: RunId,
     pub message: Value,
-    /// The same key again is the same letter.
+    /// A message is not stored again if an earlier message has this key.
     pub key: Option<RunKey>,
-    /// Where the run goes on if it waits for letters: with whoever takes it, or with this worker.
-    pub place: Place,
+    /// The worker that executes the run if it waits for messages.
+    pub executor: Executor,
 }
 
-/// What became of it.
+/// The outcome of sending an inbox message.
 #[derive(Debug)]
-pub enum Sent {
-    /// The run has ended, or there is none.
+pub enum Delivery {
+    /// The run has ended or does not exist.
     Ended,
-    /// It was sent before, with the same key.
-    Before,
-    Told,
-    /// And the run is in the hands of whoever sent it.
-    Held(Box<Held>),
+    /// A message with the same key was sent before.
+    Duplicate,
+    Delivered,
+    /// Delivered, and the sender has claimed the run.
+    Claimed(Box<ClaimedRun>),
 }
 
-/// What a worker got.
+/// The result of a claim.
 #[derive(Debug, Default)]
-pub struct Claimed {
-    pub held: Vec<Held>,
-    /// After so long another run is due, as far as that is known.
+pub struct Claims {
+    pub runs: Vec<ClaimedRun>,
+    /// The time until the next run is due, if known.
     pub next_due: Option<Duration>,
-    /// Something is queued that a limit keeps back: it may be claimed when a run has ended.
-    pub is_kept_back: bool,
+    /// True if a limit holds back queued runs. They may be claimed when another run has ended.
+    pub is_limited: bool,
+}
+
+/// A change of a run that a worker of this process may be executing. A hint: renewing a lease reports it, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunSignal {
+    /// The run is to be cancelled, if it is still executed under this lease.
+    Cancel(Lease),
+    /// A wait of the run has ended, or a message has arrived in its inbox.
+    Changed(RunId),
 }
 
 pub trait Journal: Send + Sync {
-    /// Keeps a new run, or gives the one that has its key.
-    fn start(&self, new: Arc<NewRun>, lease: Duration) -> Kept<'_, Started>;
+    /// Stores a new run, or returns the one with the same key.
+    fn start(&self, new: Arc<NewRun>, lease: Duration) -> JournalFuture<'_, StartedRun>;
 
-    /// Keeps a new run that was carried on before it was kept, and that waits for what is sent to it by now. What it
-    /// did is noted in the same moment.
-    fn start_waiting(&self, new: Arc<NewRun>, done: DoneSteps) -> Kept<'_, ()>;
+    /// Claims due runs: first those of spaces with the fewest executing runs, within a space those of the highest
+    /// priority. An earlier lease of a claimed run ends.
+    fn claim(&self, worker: WorkerId, limit: usize, lease: Duration) -> JournalFuture<'_, Claims>;
 
-    /// Notes that a run went on that waited for what is sent to it, with what it did since: it is held by this worker for
-    /// so long, or waits for more already. Refused where somebody has taken it since.
-    fn take(
-        &self,
-        space: SpaceId,
-        from: Lease,
-        by: Option<(WorkerId, Duration)>,
-        done: DoneSteps,
-    ) -> Kept<'_, bool>;
+    /// Renews leases, and reports which ones ended.
+    fn renew(&self, worker: WorkerId, leases: Vec<Lease>, lease: Duration) -> JournalFuture<'_, Renewal>;
 
-    /// Takes runs that are due: those of the spaces that have fewest under way first, and of one space those of
-    /// the highest priority. Whoever held one before holds it no more.
-    fn claim(&self, worker: WorkerId, most: usize, lease: Duration) -> Kept<'_, Claimed>;
+    /// Persists changes of steps.
+    fn write(&self, lease: Lease, writes: Arc<StepWrites>) -> JournalFuture<'_, bool>;
 
-    /// Holds on to leases, and says which were lost.
-    fn renew(&self, worker: WorkerId, leases: Vec<Lease>, lease: Duration) -> Kept<'_, Renewed>;
+    /// Persists the progress of a run.
+    fn progress(&self, lease: Lease, progress: Value) -> JournalFuture<'_, bool>;
 
-    /// Notes, before a step begins, that it may have begun; with steps that were done before it, and with those
-    /// that others may end as soon as it has begun.
-    fn reserve(
+    /// Releases a run until one of its waits ends.
+    fn suspend(
         &self,
         lease: Lease,
+        writes: Arc<StepWrites>,
+        suspension: Suspension,
+    ) -> JournalFuture<'_, bool>;
+
+    /// Ends a run, and delivers the end to the run that waits for it.
+    fn finish(&self, lease: Lease, writes: Arc<StepWrites>, end: RunEnd) -> JournalFuture<'_, bool>;
+
+    /// Releases a run, which is queued again at once.
+    fn release(
+        &self,
+        lease: Lease,
+        writes: Arc<StepWrites>,
+        reason: ReleaseReason,
+    ) -> JournalFuture<'_, bool>;
+
+    /// Returns the present state of steps that wait, after ending those whose deadline has passed.
+    fn waiting_steps(&self, run: RunId, keys: Vec<String>) -> JournalFuture<'_, Vec<Step>>;
+
+    /// Ends a waiting or unknown step with an output. Returns false if the step is in another state, if its run has
+    /// ended, or if its details are not the expected ones.
+    fn deliver(
+        &self,
+        run: RunId,
         key: String,
-        effect: Effect,
-        done: Arc<[DoneStep]>,
-        waits: Vec<Wait>,
-    ) -> Kept<'_, bool>;
+        expected: Option<Value>,
+        output: Value,
+    ) -> JournalFuture<'_, bool>;
 
-    /// Notes what steps gave.
-    fn done(&self, lease: Lease, steps: Arc<[DoneStep]>) -> Kept<'_, bool>;
+    /// Sends a message to the inbox of a run, and wakes the run if it waits for messages.
+    fn send(&self, message: NewMessage, lease: Duration) -> JournalFuture<'_, Delivery>;
 
-    /// Says how far it has come.
-    fn progress(&self, lease: Lease, progress: Value) -> Kept<'_, bool>;
+    /// Returns messages of the inbox after a number, in order, each with its number.
+    fn inbox(&self, run: RunId, after: u64) -> JournalFuture<'_, Vec<(u64, Value)>>;
 
-    /// Lets go of a run until one of the steps it waits for is ended by somebody, or its time is over.
-    fn suspend(&self, lease: Lease, suspended: Suspended) -> Kept<'_, bool>;
+    /// Returns a run of a space.
+    fn read(&self, space: SpaceId, run: RunId) -> JournalFuture<'_, Option<Run>>;
 
-    /// Ends a run. The steps that were done last are noted in the same moment, and the run that waits for it learns of it.
-    fn finish(&self, lease: Lease, done: Arc<[DoneStep]>, ended: Ended) -> Kept<'_, bool>;
+    /// Waits until this process or another process may have queued a run.
+    fn work_available(&self) -> BoxFuture<'_, ()>;
 
-    /// Gives a run back, to be claimed again at once.
-    fn release(&self, lease: Lease, done: Arc<[DoneStep]>) -> Kept<'_, bool>;
-
-    /// Releases a run whose worker panicked, and counts that as a crash.
-    fn release_after_panic(&self, lease: Lease) -> Kept<'_, bool>;
-
-    /// Ends a step that waits, of a run of any process; false when it does not wait any more, or something else
-    /// than this is what its answerer was shown.
-    fn deliver(&self, run: RunId, key: String, asked: Option<Value>, output: Value) -> Kept<'_, bool>;
-
-    /// Sends something to a run, which goes on if it waits for that.
-    fn send(&self, letter: Letter, lease: Duration) -> Kept<'_, Sent>;
-
-    /// Some of what was sent to a run after one that it knows, in order, each with its number.
-    fn inbox(&self, run: RunId, after: u64) -> Kept<'_, Vec<(u64, Value)>>;
-
-    /// A run of a space, as it stands.
-    fn read(&self, space: SpaceId, run: RunId) -> Kept<'_, Option<Run>>;
-
-    /// Whether no other process writes it.
-    fn is_alone(&self) -> bool;
-
-    /// Waits until there may be something to claim: told by this process or by another.
-    fn woken(&self) -> BoxFuture<'_, ()>;
-
-    /// Waits until somebody wants a run to end that is under way, as it was held then. A hint: [`Journal::renew`]
-    /// says so too.
-    fn cancelled(&self) -> BoxFuture<'_, Lease>;
+    /// Waits for the next change of a run that a worker may be executing.
+    fn signal(&self) -> BoxFuture<'_, RunSignal>;
 }

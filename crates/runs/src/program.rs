@@ -1,4 +1,4 @@
-//! What a run does: a program, known by its name.
+//! A program: the code that the runs of one kind execute.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,48 +6,42 @@ use std::sync::Arc;
 use haft_core::{BoxFuture, CallError, RunId};
 
 use crate::context::{Halt, RunContext};
-use crate::run::{Ended, Run};
+use crate::run::RunEnd;
 
-/// One kind of run: a tool call, a chat turn, a flow.
+/// The code of one kind of run: a tool call, a conversation, a flow.
 pub trait Program: Send + Sync {
-    /// The word by which a run names it.
+    /// The name by which runs refer to it.
     fn name(&self) -> &'static str;
 
-    /// Carries a run on from its top. Dropping the future must stop the work.
-    fn run<'a>(&'a self, context: &'a mut RunContext) -> BoxFuture<'a, Result<Ended, Halt>>;
+    /// Executes a run from its start. Dropping the future must stop the work.
+    fn run<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<RunEnd, Halt>>;
 
-    /// Whether a run of it is there for as long as somebody may send it something: a conversation. What is lost
-    /// in it, and what somebody wants to end, is then a part of it, and the program says what follows.
+    /// Returns true if its runs accept messages until they are deleted, such as conversations. The program itself then
+    /// handles crashes and requests to cancel, which end one part of the run only.
     fn is_lasting(&self) -> bool {
         false
     }
 
-    /// Hears that a run waits or has ended by now, and that all it did is kept; or that none of it could be.
-    fn let_go(&self, _run: RunId) {}
+    /// Called when a run has suspended or ended, and everything it did is persisted.
+    fn released(&self, _run: RunId) {}
 
-    /// Hears that nothing counts that a run did since it was taken: somebody else has it, or it could not be kept.
-    fn forgo(&self, _run: &Run) {}
-
-    /// How a run ended that its program could not end: given up, or nobody knows.
-    fn gave_up<'a>(&'a self, context: &'a RunContext, why: GaveUp) -> BoxFuture<'a, Ended>;
+    /// Returns the end of a run that its program did not end.
+    fn give_up<'a>(&'a self, context: &'a RunContext, reason: GiveUpReason) -> BoxFuture<'a, RunEnd>;
 }
 
 /// Why a run ends although its program did not end it.
 #[derive(Debug)]
-pub enum GaveUp {
-    /// A step may have had its effect, and nobody knows.
-    Unknown,
-    /// Each worker that took it died.
-    Deaths,
-    /// Somebody wanted it to end.
+pub enum GiveUpReason {
+    /// Too many workers crashed while they executed it.
+    Crashes,
     Cancelled,
     /// Its user may no longer call tools in its space.
     Denied,
-    /// We failed.
+    /// Haft failed.
     Failed(CallError),
 }
 
-/// The programs that a worker knows.
+/// The programs of a worker.
 #[derive(Clone, Default)]
 pub struct Programs(HashMap<&'static str, Arc<dyn Program>>);
 

@@ -1,36 +1,34 @@
-//! The nouns of a run: how it stands, what it is started with, its steps, and the lease under which it is held.
+//! A run as data: its status, its input, and the lease under which a worker executes it.
 //!
-//! Plain data. What a run does is its program's, where it is kept is the journal's.
+//! The program defines the work of a run, and the journal stores the run.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::{Effect, RunId, SpaceId, UserId};
+use haft_core::{RunId, SpaceId, UserId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::context::INBOX;
-use crate::journal::DoneStep;
-use crate::rested::Written;
+use crate::step::{INBOX, Step};
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
-    /// Any worker may take it.
+    /// Any worker may claim it.
     Queued,
-    /// Queued once its time has come.
+    /// It is queued when its delay is over.
     Scheduled,
-    /// Held by a worker.
+    /// A worker has claimed it.
     Running,
-    /// For a person, a callback, another run, or a moment. It takes no memory meanwhile.
+    /// Suspended until a person, a callback, another run or a timer ends one of its waits. It uses no memory.
     Waiting,
     Succeeded,
     Failed,
     Cancelled,
-    /// Something was sent that may have had its effect, and nobody knows. A person says what became of it.
+    /// It sent something whose effect is not known. A person resolves it.
     Unknown,
 }
 
@@ -59,7 +57,7 @@ impl RunStatus {
         }
     }
 
-    /// Whether it has ended.
+    /// Returns true if the run has ended.
     pub fn is_final(self) -> bool {
         match self {
             Self::Queued | Self::Scheduled | Self::Running | Self::Waiting => false,
@@ -68,37 +66,37 @@ impl RunStatus {
     }
 }
 
-/// A run as it is asked for.
+/// A run to start.
 #[derive(Debug, Clone)]
 pub struct NewRun {
     pub id: RunId,
     pub space: SpaceId,
     pub user: Option<UserId>,
-    /// Which program carries it out.
+    /// The name of the program that executes it.
     pub program: &'static str,
-    pub about: About,
-    /// What the program is given, as JSON.
+    pub labels: RunLabels,
+    /// The input of the program.
     pub input: Arc<Value>,
     pub priority: i32,
-    /// So long it is not due yet.
+    /// The run is due after this pause.
     pub delay: Duration,
-    /// So often a worker may die with it before it is a dead letter.
-    pub most_deaths: u32,
-    /// The same key again is the same run.
+    /// Number of crashes without progress after which the run ends as a dead letter.
+    pub max_crashes: u32,
+    /// A start with the key of an earlier run returns that run.
     pub key: Option<RunKey>,
-    /// The run that waits for this one to end, and the step it waits in.
+    /// The run that waits for the end of this one, and the key of its waiting step.
     pub parent: Option<(RunId, String)>,
-    pub place: Place,
+    pub executor: Executor,
 }
 
-/// What a run is about: what people find it by.
+/// The labels of a run, by which it is found and limited.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct About {
-    /// Runs of the same lane share a limit: the id of a tool, of an agent, of a flow.
+pub struct RunLabels {
+    /// The concurrency group: the id of a tool, an agent or a flow.
     pub lane: String,
-    /// So many of the lane at once, in all processes.
+    /// Maximum number of runs of the lane that are executed at a time, in all processes.
     pub lane_limit: Option<u32>,
-    /// The name of what runs.
+    /// The displayed name.
     pub name: String,
     pub call_id: Option<String>,
     pub agent: Option<String>,
@@ -109,94 +107,94 @@ pub struct About {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunKey {
     pub key: String,
-    /// Of what was asked for: the same key for something else is a mistake.
+    /// The digest of the request. The same key with another digest is a conflict.
     pub digest: String,
 }
 
-/// Where a run begins.
+/// The worker that executes a run first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// With whichever worker takes it.
-    Queue,
-    /// Here and now, held by this process from the first moment on.
-    Here(WorkerId),
+pub enum Executor {
+    /// The worker that claims it from the queue.
+    AnyWorker,
+    /// This worker. The run is claimed when it is stored.
+    ThisWorker(WorkerId),
 }
 
-/// One worker from its start to its end. A process that starts again is another.
+/// A worker from its start to its end. A restarted process is another worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WorkerId(pub Uuid);
 
-/// What was made of a run that was asked for.
+/// The outcome of a start.
 #[derive(Debug, Clone)]
-pub enum Started {
-    /// It is there, and in the queue.
+pub enum StartedRun {
+    /// Stored, and in the queue.
     Queued(Run),
-    /// It is there, and held by whoever asked.
-    Held(Held),
-    /// It was there already: somebody asked before with the same key.
-    Before(Run),
+    /// Stored, and claimed by the worker that started it.
+    Claimed(ClaimedRun),
+    /// A run with the same key exists.
+    Existing(Run),
 }
 
-/// A run as it is kept.
+/// A stored run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     pub id: RunId,
     pub space: SpaceId,
     pub user: Option<UserId>,
     pub program: String,
-    pub about: About,
+    pub labels: RunLabels,
     pub input: Arc<Value>,
     pub priority: i32,
     pub status: RunStatus,
-    /// How often it was claimed.
+    /// Number of claims.
     pub epoch: u64,
-    /// How often a worker died with it.
-    pub deaths: u32,
-    pub most_deaths: u32,
-    pub is_cancel_asked: bool,
-    /// It ended without having done what it should, and no more is tried.
+    /// Number of crashes of workers since the run persisted its last step.
+    pub crashes: u32,
+    pub max_crashes: u32,
+    pub is_cancel_requested: bool,
+    /// It failed, and no further attempt is made.
     pub is_dead_letter: bool,
-    /// What it waits for, where it waits.
+    /// The kind of its first wait, while it waits.
     pub waiting_for: Option<String>,
     pub progress: Option<Value>,
-    /// Once it has ended.
+    /// The result, after its end.
     pub output: Option<Value>,
     pub key_digest: Option<String>,
     pub created_at: Timestamp,
-    /// When it was first claimed.
+    /// The first claim.
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
     pub changed_at: Timestamp,
-    /// When it may be claimed, or what it waits for is over.
+    /// When it may be claimed, or when its first timeout or its lease ends.
     pub due_at: Option<Timestamp>,
 }
 
 impl Run {
-    /// Whether it does nothing until something is sent to it.
-    pub fn is_at_rest(&self) -> bool {
+    /// Returns true if the run waits for inbox messages.
+    pub fn is_idle(&self) -> bool {
         self.status == RunStatus::Waiting && self.waiting_for.as_deref() == Some(INBOX)
     }
 
-    /// One that is nowhere kept.
-    pub fn unkept(id: RunId, space: SpaceId, user: Option<UserId>, program: &str, input: Value) -> Self {
-        Self::of(id, space, user, program, Arc::new(input))
+    /// A run that is executed without being stored.
+    pub fn ephemeral(id: RunId, space: SpaceId, user: Option<UserId>, program: &str, input: Value) -> Self {
+        Self::running(id, space, user, program, Arc::new(input))
     }
 
-    fn of(id: RunId, space: SpaceId, user: Option<UserId>, program: &str, input: Arc<Value>) -> Self {
+    fn running(id: RunId, space: SpaceId, user: Option<UserId>, program: &str, input: Arc<Value>) -> Self {
         let now = Timestamp::now();
         Self {
             id,
             space,
             user,
             program: program.to_owned(),
-            about: About::default(),
+            labels: RunLabels::default(),
             input,
             priority: 0,
             status: RunStatus::Running,
             epoch: 1,
-            deaths: 0,
-            most_deaths: 0,
-            is_cancel_asked: false,
+            crashes: 0,
+            max_crashes: 0,
+            is_cancel_requested: false,
             is_dead_letter: false,
             waiting_for: None,
             progress: None,
@@ -210,142 +208,71 @@ impl Run {
         }
     }
 
-    /// A new one as it stands at first: held by whoever asked for it, or by nobody.
+    /// The row of a new run. Its epoch is 1 if it is claimed at once, and 0 otherwise.
     pub fn first(new: &NewRun, status: RunStatus, now: Timestamp) -> Self {
-        let is_held = status == RunStatus::Running;
+        let is_claimed = status == RunStatus::Running;
         Self {
-            about: new.about.clone(),
+            labels: new.labels.clone(),
             priority: new.priority,
             status,
-            epoch: u64::from(is_held),
-            most_deaths: new.most_deaths,
+            epoch: u64::from(is_claimed),
+            max_crashes: new.max_crashes,
             key_digest: new.key.as_ref().map(|key| key.digest.clone()),
             created_at: now,
-            started_at: is_held.then_some(now),
+            started_at: is_claimed.then_some(now),
             changed_at: now,
-            ..Self::of(new.id, new.space, new.user, new.program, new.input.clone())
+            ..Self::running(new.id, new.space, new.user, new.program, new.input.clone())
         }
     }
 }
 
-/// A run with what its journal holds, as it was read.
+/// A stored run with its steps, in the order in which they began.
 #[derive(Debug)]
-pub struct WholeRun {
+pub struct RunWithSteps {
     pub run: Run,
     pub steps: Vec<Step>,
-    /// The steps as text, where this process let go of it a moment ago.
-    pub(crate) written: Option<Written>,
 }
 
-impl WholeRun {
-    /// As the journal has it.
-    pub fn read(run: Run, steps: Vec<Step>) -> Self {
-        Self { run, steps, written: None }
-    }
-}
-
-/// A run in the hands of a worker, with what its journal holds.
+/// A run that a worker has claimed, with its steps.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct ClaimedRun {
     pub run: Run,
     pub lease: Lease,
     pub steps: Vec<Step>,
-    /// Whether the run's user may no longer call tools in its space: deleted, deactivated, or without the role.
+    /// True if the user of the run may no longer call tools in its space: the user is deleted, is deactivated, or lacks
+    /// the role.
     pub is_denied: bool,
 }
 
-impl Held {
-    /// A run in the hands of a user who was authorized just now.
-    pub fn authorized(run: Run, lease: Lease, steps: Vec<Step>) -> Self {
+impl ClaimedRun {
+    /// A run whose user was authorized in this request.
+    pub fn authorized(run: Run, steps: Vec<Step>) -> Self {
+        let lease = Lease { run: run.id, epoch: run.epoch };
         Self { run, lease, steps, is_denied: false }
     }
 }
 
-/// The right to write into a run's journal. It is lost when somebody claims the run again.
+/// The right to write to the journal of a run. It ends when the run is claimed again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Lease {
     pub run: RunId,
     pub epoch: u64,
 }
 
-/// One step of a run, as its journal has it.
+/// How a run ends.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
-    /// What the program calls it, once in a run.
-    pub key: String,
-    pub effect: Effect,
-    pub state: StepState,
-    /// What kind of thing it waits for, where it waits for one.
-    pub waits_for: Option<String>,
-    /// What whoever answers is shown.
-    pub shown: Option<Value>,
-    pub output: Option<Arc<Value>>,
-    /// Until when it waits.
-    pub until: Option<Timestamp>,
-    /// Of those who could have answered in time, none did.
-    pub is_expired: bool,
-}
-
-impl Step {
-    /// One that was carried out.
-    pub fn done(DoneStep { key, effect, output }: DoneStep) -> Self {
-        Self { output: Some(output), ..Self::begun(&key, effect, StepState::Done) }
-    }
-
-    /// One of which no more is known than how it stands.
-    pub(crate) fn begun(key: &str, effect: Effect, state: StepState) -> Self {
-        let key = key.to_owned();
-        let (waits_for, shown, output, until) = (None, None, None, None);
-        Self { key, effect, state, waits_for, shown, output, until, is_expired: false }
-    }
-}
-
-/// How a step stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StepState {
-    /// It may have begun, and has not ended.
-    Reserved,
-    /// Somebody else ends it.
-    Waiting,
-    Done,
-    /// It may have had its effect, and nobody knows.
-    Unknown,
-}
-
-/// A step that somebody else ends: a person, a callback, another run, the clock.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Wait {
-    pub key: String,
-    /// `approval`, `callback`, `poll`, `retry`, …
-    pub for_what: String,
-    /// What whoever answers is shown.
-    pub shown: Option<Value>,
-    /// It ends by itself then.
-    pub at_most: Option<Duration>,
-}
-
-impl Wait {
-    /// Whether it ends when something is sent to the run, and never by itself.
-    pub fn is_for_letters(&self) -> bool {
-        self.for_what == INBOX && self.at_most.is_none()
-    }
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
-    /// One of those that are final.
+pub struct RunEnd {
+    /// A final status.
     pub status: RunStatus,
     pub output: Value,
     pub is_dead_letter: bool,
 }
 
-/// What a worker learns when it renews its leases.
+/// The result of renewing leases.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Renewed {
-    /// Somebody else holds these by now, or nobody may.
+pub struct Renewal {
+    /// Leases that ended: another worker claimed the run, or it is gone.
     pub lost: Vec<Lease>,
-    /// Somebody wants these to end.
+    /// Leases of runs that are to be cancelled.
     pub to_cancel: Vec<Lease>,
 }

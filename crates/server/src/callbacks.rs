@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use haft_core::artifact::SIGNATURE;
 use haft_core::{CallError, ErrorKind, Message, RunId, SpaceId};
-use haft_runs::Callbacks;
 use haft_store::{LinkTarget, SignedLink, Store};
+use haft_tasks::Callbacks;
 use jiff::Timestamp;
 use url::Url;
 

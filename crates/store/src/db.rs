@@ -59,7 +59,6 @@ impl Db {
         Box::pin(async move {
             let tx = match self {
                 Self::Sqlite(db) => {
-                    let _waiter = db.writer_connection.wait();
                     let tx = db.writer.begin_with("BEGIN IMMEDIATE").await;
                     let tx = tx.inspect_err(|error| db.damage.note(error));
                     tx.map(|inner| Tx::Sqlite(SqliteTx { inner, damage: db.damage.clone() }))
@@ -74,7 +73,6 @@ impl Db {
     pub(crate) async fn close(&self) {
         match self {
             Self::Sqlite(db) => {
-                let _waiter = db.writer_connection.wait();
                 if let Some(readers) = &db.readers {
                     readers.close().await;
                 }

@@ -41,7 +41,6 @@ mod tools;
 mod uploads;
 mod users;
 mod versions;
-mod writer_connection;
 
 pub use agents::AgentFilter;
 pub use alerts::MAX_ALERTS;

@@ -4,23 +4,19 @@
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::ErrorKind as IoErrorKind;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use haft_core::{CallError, ErrorKind, Message};
+use sqlx::Connection as _;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Sqlite};
 
-use crate::db::{Arg, bind_args};
 use crate::failure;
-use crate::insert::{Placeholders, Rows};
 use crate::readers::Readers;
-use crate::runs::added::SQLITE_RESTED;
-use crate::writer_connection::WriterConnection;
 
 haft_core::templates! {
     LOCKED = "store.directoryLocked",
@@ -83,7 +79,6 @@ impl Damage {
 
 pub(crate) struct SqliteDb {
     pub(crate) writer: SqlitePool,
-    pub(crate) writer_connection: WriterConnection,
     /// `None` for an in-memory database, where the writer also reads.
     pub(crate) readers: Option<Readers>,
     pub(crate) damage: Damage,
@@ -101,7 +96,7 @@ impl SqliteDb {
         }
         // Acknowledged writes survive a power failure: queued tasks, and their results.
         let synchronous = SqliteSynchronous::Full;
-        let database = Self::beside(directory, DATABASE_FILE, PAGE_SIZE, synchronous, SQLITE_RESTED).await?;
+        let database = Self::beside(directory, DATABASE_FILE, PAGE_SIZE, synchronous).await?;
         let first = sqlx::query("SELECT 1 FROM sqlite_master LIMIT 1").fetch_optional(&database.writer).await;
         if is_used && first.map_err(failure::driver_error)?.is_none() {
             return Err(emptied(directory));
@@ -109,14 +104,12 @@ impl SqliteDb {
         Ok(Self { _lock: Some(lock), ..database })
     }
 
-    /// Opens one file in a directory that the store has locked. `setup` is executed on the writer connection
-    /// first.
+    /// Opens one file in a directory that the store has locked.
     pub(crate) async fn beside(
         directory: &Path,
         file: &str,
         page_size: u32,
         synchronous: SqliteSynchronous,
-        setup: &'static str,
     ) -> Result<Self, CallError> {
         let options = SqliteConnectOptions::new()
             .filename(directory.join(file))
@@ -138,9 +131,6 @@ impl SqliteDb {
             .max_lifetime(None::<Duration>)
             // A file does not disconnect; testing the connection would wake another thread for each query.
             .test_before_acquire(false)
-            .after_connect(move |connection, _| {
-                Box::pin(async move { connection.execute(setup).await.map(drop) })
-            })
             // A full disk may end a transaction without the driver noticing. Such a connection is discarded.
             .after_release(|connection, _| {
                 Box::pin(async move {
@@ -154,7 +144,6 @@ impl SqliteDb {
         let damage = Damage::default();
         Ok(Self {
             writer: writer.connect_with(writing).await.map_err(failure::driver_error)?,
-            writer_connection: WriterConnection::default(),
             readers: Some(Readers::new(options.read_only(true), damage.clone())),
             damage,
             _lock: None,
@@ -168,19 +157,10 @@ impl SqliteDb {
             .max_connections(1)
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .idle_timeout(None::<Duration>)
-            .max_lifetime(None::<Duration>)
-            .after_connect(|connection, _| {
-                Box::pin(async move { connection.execute(SQLITE_RESTED).await.map(drop) })
-            });
+            .max_lifetime(None::<Duration>);
         let only = pool.connect_with(options).await.map_err(failure::driver_error)?;
         let damage = Damage::default();
-        Ok(Self {
-            writer: only,
-            writer_connection: WriterConnection::shared(),
-            readers: None,
-            damage,
-            _lock: None,
-        })
+        Ok(Self { writer: only, readers: None, damage, _lock: None })
     }
 
     /// Checks for damaged pages, unless the file is larger than [`MAX_CHECKED`]. The result is recorded in
@@ -213,29 +193,27 @@ impl SqliteDb {
         }
     }
 
-    /// Writes rows in one transaction and one message to the SQLite thread.
-    pub(crate) async fn write(&self, rows: impl IntoIterator<Item = Rows>) -> Result<(), CallError> {
-        let (mut statements, mut values): (Vec<String>, Vec<Arg>) = Default::default();
-        for (sql, of_rows) in rows.into_iter().flat_map(|rows| rows.statements(Placeholders::Anonymous)) {
-            statements.push(sql);
-            values.extend(of_rows);
-        }
-        let (sql, is_one) = match statements.as_mut_slice() {
-            [] => return Ok(()),
-            [one] => (std::mem::take(one), true),
-            several => (format!("BEGIN IMMEDIATE; {}; COMMIT", several.join("; ")), false),
+    /// Copies the database into a file beside it, `haft.db.SUFFIX`, which replaces an earlier copy. An interrupted copy
+    /// leaves no file of that name. Does nothing for a database in memory.
+    pub(crate) async fn copy_beside(&self, suffix: &str) -> Result<(), CallError> {
+        let Some(readers) = &self.readers else { return Ok(()) };
+        let named = |suffix: &str| {
+            let mut path = readers.file().as_os_str().to_owned();
+            path.push(format!(".{suffix}"));
+            PathBuf::from(path)
         };
-        let mut connection = self.writer_connection.take(&self.writer).await?;
-        let written = bind_args::<Sqlite>(AssertSqlSafe(sql), values).execute(&mut *connection).await;
-        if let Err(error) = written {
-            self.damage.note(&error);
-            if !is_one {
-                // Closing the connection rolls back the transaction.
-                drop(connection.detach());
-            }
-            return Err(failure::driver_error(error));
+        let (partial, copy) = (named(&format!("{suffix}.partial")), named(suffix));
+        let failed = |error: std::io::Error| {
+            let message = Message::new(&NO_BACKUP).with("path", copy.display());
+            CallError::new(ErrorKind::Conflict, message).caused_by(error.to_string())
+        };
+        match std::fs::remove_file(&partial) {
+            Err(error) if error.kind() != IoErrorKind::NotFound => return Err(failed(error)),
+            Ok(()) | Err(_) => {}
         }
-        self.writer_connection.put(connection);
+        self.vacuum_into(&partial).await?;
+        std::fs::rename(&partial, &copy).map_err(failed)?;
+        tracing::info!(copy = %copy.display(), "The database was copied before its upgrade. The copy can be deleted when the new version works");
         Ok(())
     }
 

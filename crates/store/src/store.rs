@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_core::{CallError, ErrorKind, Message, UserId};
-use haft_engine::Supervisor;
+use haft_supervisor::Supervisor;
 use jiff::Timestamp;
 use secrecy::SecretString;
 use tokio::sync::{Semaphore, watch};

@@ -6,8 +6,8 @@ use haft_agent::Surroundings;
 use haft_core::agent::Agent;
 use haft_core::artifact::{ArtifactBytes, ArtifactRef, Artifacts as _, NewArtifact, not_found};
 use haft_core::{BoxFuture, CallError, RunId, SpaceId, UserId};
-use haft_runs::{CallHistory, CallRun};
 use haft_store::{RunJournal, Store};
+use haft_tasks::{CallHistory, CallRun};
 
 use crate::stored_artifacts::StoredArtifacts;
 

@@ -134,7 +134,7 @@ impl Follow {
                     continue;
                 }
             }
-            if self.chat.holds(self.id) && self.stands.is_none() {
+            if self.chat.is_executing(self.id) && self.stands.is_none() {
                 // What this process has just taken on begins in a moment.
                 self.rest(SOON).await;
                 if self.chat.live().talk(self.id).is_some_and(|talk| self.goes_on_with(&talk)) {
@@ -144,7 +144,7 @@ impl Follow {
             let Some(run) = self.journal.get(self.space, self.id).await? else { return Ok(None) };
             let stands = (run.epoch, run.changed_at);
             let is_known = self.stands.replace(stands) == Some(stands);
-            let is_open = !run.is_at_rest();
+            let is_open = !run.is_idle();
             if !is_known || is_open {
                 let told = self.catch_up(&run).await?;
                 if !told.is_empty() {
@@ -203,7 +203,7 @@ impl Follow {
     /// Whether something that was said is in a turn that counts, or may still begin one.
     pub(crate) async fn may_know(&self, letter: &str) -> Result<bool, CallError> {
         let Some(run) = self.journal.get(self.space, self.id).await? else { return Ok(true) };
-        if !run.is_at_rest() {
+        if !run.is_idle() {
             return Ok(true);
         }
         let transcript = transcript(&self.journal, &run).await?;
@@ -287,7 +287,7 @@ impl Follow {
             }
         };
         if timeout(REST, told).await.is_err() && !talk.is_over() {
-            let is_here = self.chat.holds(self.id);
+            let is_here = self.chat.is_executing(self.id);
             let stands = self.journal.get(self.space, self.id).await;
             let is_elsewhere = !is_here
                 && stands

@@ -10,13 +10,12 @@ pub(crate) mod shown;
 pub use around::StoredSurroundings;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use haft_agent::{ChatRun, Transcript};
 use haft_core::{CallError, ErrorKind, RunId, SpaceId, UserId};
-use haft_runs::{Run, Step, WholeRun};
+use haft_runs::{Run, RunWithSteps, Step};
 use haft_store::RunJournal;
-
-use crate::tasks::Tasks;
 
 /// A conversation of a user that has not ended, with all that was said in it.
 pub(crate) async fn read(
@@ -24,28 +23,21 @@ pub(crate) async fn read(
     space: SpaceId,
     user: UserId,
     id: RunId,
-) -> Result<Option<(WholeRun, Transcript)>, CallError> {
-    let Some(whole) = journal.whole_conversation(space, user, id).await? else { return Ok(None) };
+) -> Result<Option<(RunWithSteps, Transcript)>, CallError> {
+    let Some(whole) = journal.conversation_with_steps(space, user, id).await? else { return Ok(None) };
     let transcript = said_in(&whole.run, &whole.steps)?;
     Ok(Some((whole, transcript)))
 }
 
-/// A conversation of a user in which something is about to be said.
-pub(crate) async fn to_go_on(
-    tasks: &Tasks,
+/// Returns a stored conversation of a user that has not ended, with its steps.
+pub(crate) async fn find_conversation(
+    journal: &RunJournal,
     space: SpaceId,
     user: UserId,
     id: RunId,
-) -> Result<Option<WholeRun>, CallError> {
-    let is_own = |run: &Run| {
-        let is_kept = run.program == "chat" && run.about.conversation.is_some();
-        is_kept && run.space == space && run.user == Some(user)
-    };
-    if let Some(left) = tasks.chat.at_rest(id, is_own) {
-        return Ok(Some(left));
-    }
-    let found = tasks.journal.whole_conversation(space, user, id).await?;
-    Ok(found.filter(|whole| is_own(&whole.run)))
+) -> Result<Option<RunWithSteps>, CallError> {
+    let found = journal.conversation_with_steps(space, user, id).await?;
+    Ok(found.filter(|conversation| conversation.run.labels.conversation.is_some()))
 }
 
 /// What was said in a conversation, by now.
@@ -57,6 +49,7 @@ pub(crate) async fn transcript(journal: &RunJournal, run: &Run) -> Result<Transc
 pub(crate) fn said_in(run: &Run, steps: &[Step]) -> Result<Transcript, CallError> {
     let chat = ChatRun::of(run)
         .map_err(|_| CallError::text(ErrorKind::Internal, "the stored conversation cannot be read"))?;
-    let steps: HashMap<&str, &Step> = steps.iter().map(|step| (step.key.as_str(), step)).collect();
-    Ok(Transcript::of(&chat, |key| steps.get(key).copied()))
+    let steps: HashMap<&str, Arc<Step>> =
+        steps.iter().map(|step| (step.key.as_str(), Arc::new(step.clone()))).collect();
+    Ok(Transcript::of(&chat, |key| steps.get(key).cloned()))
 }

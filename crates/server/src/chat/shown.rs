@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 pub(crate) fn facts(run: &Run, agent: Option<&str>) -> Value {
     json!({
         "id": run.id,
-        "title": run.about.name,
-        "agentId": run.about.agent,
+        "title": run.labels.name,
+        "agentId": run.labels.agent,
         "agentName": agent,
         "status": status(run),
         "createdAt": rfc3339(run.created_at),

@@ -102,7 +102,7 @@ impl ConversationFeed {
         while let Ok(moved) = self.moved.try_recv() {
             self.heard.push(moved);
         }
-        let late = self.journal.late();
+        let late = self.journal.max_commit_delay();
         let mut from = match late.is_zero() {
             true => (self.since, self.last.clone()),
             false => (self.since.saturating_sub(late).unwrap_or(self.since), String::new()),

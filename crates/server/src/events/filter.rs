@@ -59,7 +59,7 @@ impl Filter {
 
     /// And here; a task is one of its tool.
     pub(super) fn takes_task(&self, news: &RunNews, name: &str) -> bool {
-        let about = &news.run.about;
+        let about = &news.run.labels;
         let is_meant = |tool: &str| [about.name.as_str(), about.lane.as_str()].contains(&tool);
         self.takes(name) && self.tool.as_deref().is_none_or(is_meant)
     }

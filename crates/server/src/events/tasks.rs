@@ -78,7 +78,7 @@ impl TaskFeed {
         };
         let journal = tasks.journal.clone();
         // Before it is read what the time is, so that no end falls in between.
-        let ends = tasks.runs.ends();
+        let ends = tasks.runs.released();
         let now = journal.now().await?;
         let since = since.and_then(|since| Timestamp::from_microsecond(since).ok());
         let first = if since.is_some() { Timestamp::MIN } else { now };
@@ -107,7 +107,7 @@ impl TaskFeed {
     /// Some of the news since the last time, in order.
     pub(super) async fn read(&mut self, visitor: &Visitor) -> Result<Vec<RunNews>, CallError> {
         while self.ends.try_recv().is_ok() {}
-        let late = self.journal.late();
+        let late = self.journal.max_commit_delay();
         let mut from = match late.is_zero() {
             true => (self.since, self.last.clone()),
             false => (self.since.saturating_sub(late).unwrap_or(self.since), String::new()),
@@ -143,9 +143,9 @@ impl<'a> From<&'a RunNews> for Told<'a> {
         Self {
             event: if news.is_asked { ASKED } else { ENDED },
             task_id: run.id,
-            call_id: run.about.call_id.as_deref(),
-            tool_id: &run.about.lane,
-            tool_name: &run.about.name,
+            call_id: run.labels.call_id.as_deref(),
+            tool_id: &run.labels.lane,
+            tool_name: &run.labels.name,
             status: crate::tasks::shown_status(run.status),
             dead_letter: run.is_dead_letter,
             expires_at: run.due_at.filter(|_| news.is_asked),

@@ -6,8 +6,9 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_core::{CallError, CallbackBody, ErrorKind, Message, RunId};
-use haft_runs::{CALLBACK, Journal as _};
+use haft_runs::Journal as _;
 use haft_store::{LinkTarget, SignedLink};
+use haft_tasks::CALLBACK;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
@@ -66,14 +67,14 @@ async fn bring(
     let journal = &tasks(&state)?.journal;
     let came = CallbackBody { content_type, body: STANDARD.encode(&bytes) };
     let came = serde_json::to_value(came).unwrap_or_default();
-    if journal.deliver(run, CALLBACK.to_owned(), Some(haft_runs::attempt(number)), came).await? {
+    if journal.deliver(run, CALLBACK.to_owned(), Some(haft_tasks::attempt(number)), came).await? {
         return Ok(envelope::success(StatusCode::OK, json!({"taken": true})));
     }
     let steps = journal.steps(space, run).await?;
     let run = journal.read(space, run).await?.ok_or_else(not_ours)?;
     let waits = steps.into_iter().find(|step| step.key == CALLBACK);
     // An address that was given out for another attempt is of no use either.
-    let is_meant = waits.is_some_and(|step| step.shown == Some(haft_runs::attempt(number)));
+    let is_meant = waits.is_some_and(|step| step.details == Some(haft_tasks::attempt(number)));
     if run.status.is_final() || !is_meant {
         return Err(CallError::new(ErrorKind::Conflict, Message::new(&TAKEN)).into());
     }

@@ -2,8 +2,8 @@
 
 use haft_core::mask::MASKED;
 use haft_core::{BoxFuture, CallError, CallId, SpaceId};
-use haft_runs::{CallHistory, LogTail, LoggedResult};
 use haft_store::{CallFailure, CallLog, CallStatus, LoggedCall};
+use haft_tasks::{CallHistory, LogTail, LoggedResult};
 use serde_json::{Map, Value};
 
 /// A caller may give the same call id to many calls; only the newest are looked at.

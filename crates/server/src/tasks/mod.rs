@@ -12,8 +12,9 @@ use haft_agent::Chat;
 use haft_core::call::RunMode;
 use haft_core::{CallError, Caller, ErrorKind, Message, ResultDelivery, RunId};
 use haft_engine::CallRequest;
-use haft_runs::{Begin, Run, RunKey, RunStatus, Runs};
+use haft_runs::{Run, RunKey, RunStatus, Runs};
 use haft_store::RunJournal;
+use haft_tasks::NewTask;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -48,8 +49,8 @@ pub struct Tasks {
     pub chat: Chat,
     /// What has ended stays for so long.
     pub keep: Duration,
-    /// A worker may die with a task so often before it is a dead letter.
-    pub most_deaths: u32,
+    /// Number of crashes without progress after which a task is a dead letter.
+    pub max_crashes: u32,
 }
 
 /// How a caller wants a call to be made, beside the call itself.
@@ -184,16 +185,16 @@ impl Tasks {
         );
         let shown = shown.await?.for_record;
         let shown = (shown != *foreseen.arguments).then_some(shown);
-        let begin = Begin {
+        let task = NewTask {
             id: RunId::from(Uuid::now_v7()),
             delay: how.delay.unwrap_or_default(),
             priority: how.priority,
-            patience: how.approval_timeout,
+            approval_timeout: how.approval_timeout,
             key: how.key,
-            most_deaths: self.most_deaths,
+            max_crashes: self.max_crashes,
             parent: None,
         };
-        let new = begin.run(caller, &request, &foreseen, shown);
+        let new = task.run(caller, &request, &foreseen, shown);
         let run = if is_queued { self.runs.start(new).await? } else { self.runs.start_here(new).await?.0 };
         let patience = match (is_queued, how.async_after) {
             (_, Some(pause)) => pause,
@@ -221,7 +222,7 @@ pub(crate) fn answer(run: &Run, asked: &Asked) -> Response {
         Some(output) if run.status.is_final() => envelope::kept_outcome(output, asked),
         Some(_) | None => {
             let status = shown_status(run.status);
-            let task = json!({"taskId": run.id, "callId": run.about.call_id, "status": status});
+            let task = json!({"taskId": run.id, "callId": run.labels.call_id, "status": status});
             envelope::success(StatusCode::ACCEPTED, task)
         }
     }

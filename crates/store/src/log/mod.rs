@@ -66,9 +66,7 @@ impl CallLog {
             Database::Sqlite(directory) => {
                 // A power failure may lose the last half minute of the log. Waiting for the disk would slow
                 // down every call.
-                Db::Sqlite(
-                    SqliteDb::beside(directory, LOG_FILE, PAGE_SIZE, SqliteSynchronous::Normal, "").await?,
-                )
+                Db::Sqlite(SqliteDb::beside(directory, LOG_FILE, PAGE_SIZE, SqliteSynchronous::Normal).await?)
             }
             Database::Memory => Db::Sqlite(SqliteDb::in_memory().await?),
             Database::Postgres(url) => Db::Postgres(PostgresDb::open(url).await?),

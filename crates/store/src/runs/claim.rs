@@ -1,61 +1,60 @@
-//! Claiming what is due: what waited for a moment is queued, and of what is queued each space gets its share.
+//! Claims due runs: queues runs whose wait or lease has expired, then claims queued ones, with a share for each space.
 //!
-//! Claims are made one after the other, in all processes, so that limits hold for all of them.
+//! One process claims at a time, so that limits hold for all processes together.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, RunId};
-use haft_runs::{Claimed, Held, Lease, Step, WorkerId};
-use jiff::Timestamp;
+use haft_runs::{ClaimedRun, Claims, Lease, Step, WorkerId};
 
-use super::row::{NEVER, RUN_COLUMNS, STEPS, run, run_columns, steps};
-use super::writer::{Batch, Write};
-use crate::db::{Tx, args};
+use super::row::{RUN_COLUMNS, STEPS, run, run_columns, steps};
+use super::step_rows::due_after;
+use super::writer::{Batch, JournalWrite};
+use crate::db::{Arg, Tx, args};
 use crate::{failure, migrate};
 
-/// So many that were waiting or lost are queued at once.
-const MOST_WOKEN: u64 = 500;
+/// Maximum number of waiting or lost runs that one claim queues.
+const MAX_WOKEN: u64 = 500;
 
-/// So many lanes are looked at in one claim. Where there are more, the next claim goes on behind them.
-const MOST_LANES: usize = 256;
+/// Maximum number of lanes that one claim considers. The next claim continues after them.
+const MAX_LANES: usize = 256;
 
-/// So many of one lane are taken before others are looked at again.
-const PIECE: u64 = 8;
+/// Maximum number of runs of one lane that are claimed before other lanes are considered again.
+const CHUNK: u64 = 8;
 
-/// A space may have this part of all places, however quiet the others are: they find one when they come.
+/// The part of all slots that one space may use, so that the runs of other spaces find a free one.
 const SHARE: (usize, usize) = (3, 4);
 
-/// One process at a time; any number nobody else uses.
-const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(7420002)";
+/// The lock of claims. The number must be unique within Haft.
+pub(crate) const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(7420002)";
 
 pub(super) struct Claim {
     pub(super) worker: WorkerId,
-    pub(super) most: usize,
-    /// Nothing where leases have no end.
+    pub(super) limit: usize,
+    /// `None` if leases do not expire.
     pub(super) lease: Option<Duration>,
-    /// Behind which lane this claim begins to look.
+    /// The lane after which this claim begins to look.
     pub(super) after: (String, String),
 }
 
-impl Write for Claim {
-    /// And the lane behind which the next one begins.
-    type Answer = (Claimed, (String, String));
+impl JournalWrite for Claim {
+    /// The claims, and the lane after which the next claim begins to look.
+    type Output = (Claims, (String, String));
 
-    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<Self::Answer, CallError>> {
+    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<Self::Output, CallError>> {
         Box::pin(self.claim(batch))
     }
 }
 
 const EXPIRE: &str = "UPDATE run_steps SET state = 'done', expired = 1, ended_at = $1
-    WHERE state = 'waiting' AND until_at IS NOT NULL AND until_at <= $1";
+    WHERE state = 'waiting' AND deadline_at IS NOT NULL AND deadline_at <= $1";
 
-/// `worker` belongs to programs from before `claimed_by`, which lose a run that they held too long.
 macro_rules! wake {
     ($lock:literal) => {
         concat!(
-            "UPDATE runs SET deaths = deaths + CASE WHEN status = 'running' THEN 1 ELSE 0 END,
-                    status = 'queued', waiting_for = NULL, claimed_by = NULL, worker = NULL, changed_at = $1
+            "UPDATE runs SET crashes = crashes + CASE WHEN status = 'running' THEN 1 ELSE 0 END,
+                    status = 'queued', waiting_for = NULL, claimed_by = NULL, changed_at = $1
              WHERE id IN (SELECT id FROM runs WHERE status IN ('scheduled', 'waiting', 'running') AND due_at <= $1
                           ORDER BY due_at LIMIT $2",
             $lock,
@@ -104,7 +103,7 @@ const RUNNING: &str =
 
 const NEXT_DUE: &str = "SELECT MIN(due_at) FROM runs WHERE status IN ('scheduled', 'waiting', 'running')";
 
-/// A lane with something to claim.
+/// A lane with queued runs, and the first of them.
 struct Lane {
     space: String,
     lane: String,
@@ -114,53 +113,53 @@ struct Lane {
 }
 
 impl Claim {
-    async fn claim(&self, batch: &mut Batch) -> Result<(Claimed, (String, String)), CallError> {
+    async fn claim(&self, batch: &mut Batch) -> Result<(Claims, (String, String)), CallError> {
         let is_postgres = matches!(batch.tx, Tx::Postgres(_));
         if is_postgres {
             batch.tx.row(POSTGRES_LOCK, args![]).await?;
-            // Runs may hold what only a newer program understands.
+            // Runs of a newer program may have a form that this program cannot read.
             migrate::check_version(batch.tx.row(migrate::ACTUAL, args![]).await?)?;
         }
         batch.tx.run(EXPIRE, args![batch.now]).await?;
         let wake = if is_postgres { wake!(" FOR UPDATE SKIP LOCKED") } else { wake!("") };
-        let woken = batch.tx.run(wake, args![batch.now, MOST_WOKEN]).await?;
+        let woken = batch.tx.run(wake, args![batch.now, MAX_WOKEN]).await?;
         let (mut lanes, next) = self.lanes(batch).await?;
-        let mut held = Vec::new();
+        let mut claimed = Vec::new();
         if !lanes.is_empty() {
             let mut running = Running::read(batch).await?;
-            let most_of_space = ((running.all() + self.most) * SHARE.0 / SHARE.1).max(1);
-            while held.len() < self.most {
-                let Some(chosen) = choose(&lanes, &running, most_of_space) else { break };
-                let piece = self.piece(&lanes, chosen, &running, (self.most - held.len(), most_of_space));
+            let space_limit = ((running.all() + self.limit) * SHARE.0 / SHARE.1).max(1);
+            while claimed.len() < self.limit {
+                let Some(chosen) = choose(&lanes, &running, space_limit) else { break };
+                let chunk = self.chunk(&lanes, chosen, &running, (self.limit - claimed.len(), space_limit));
                 let Some(lane) = lanes.get(chosen) else { break };
                 let (space, name) = (lane.space.clone(), lane.lane.clone());
-                let taken = self.take(batch, is_postgres, &space, &name, piece).await?;
-                running.add(&space, &name, taken.len());
-                held.extend(taken);
+                let runs = self.claim_lane(batch, is_postgres, &space, &name, chunk).await?;
+                running.add(&space, &name, runs.len());
+                claimed.extend(runs);
                 match batch.tx.row(HEAD, args![&space, &name]).await? {
                     Some(row) => lanes[chosen] = read_lane(&row)?,
                     None => drop(lanes.swap_remove(chosen)),
                 }
             }
         }
-        for held in &mut held {
-            // One that was never claimed before has no steps.
-            if held.lease.epoch > 1 {
-                held.steps = steps_of(batch, held.run.id).await?;
+        for run in &mut claimed {
+            // A run that was never claimed before has no steps.
+            if run.lease.epoch > 1 {
+                run.steps = steps_of(batch, run.run.id).await?;
             }
         }
-        let is_more = woken >= MOST_WOKEN || !next.0.is_empty();
+        let is_more = woken >= MAX_WOKEN || !next.0.is_empty();
         let next_due = if is_more { Some(Duration::ZERO) } else { next_due(batch).await? };
-        // The lanes that are left have something in them, and were not chosen.
-        let is_kept_back = !lanes.is_empty();
-        Ok((Claimed { held, next_due, is_kept_back }, next))
+        // A limit holds back the lanes that remain.
+        let is_limited = !lanes.is_empty();
+        Ok((Claims { runs: claimed, next_due, is_limited }, next))
     }
 
-    /// Lanes with something to claim, and where the next claim begins to look.
+    /// Lanes with queued runs, and the lane after which the next claim begins to look.
     async fn lanes(&self, batch: &mut Batch) -> Result<(Vec<Lane>, (String, String)), CallError> {
         let mut lanes = Vec::new();
         let (mut space, mut lane) = self.after.clone();
-        while lanes.len() < MOST_LANES {
+        while lanes.len() < MAX_LANES {
             let Some(row) = batch.tx.row(NEXT_LANE, args![&space, &lane]).await? else {
                 return Ok((lanes, Default::default()));
             };
@@ -171,57 +170,56 @@ impl Claim {
         Ok((lanes, (space, lane)))
     }
 
-    /// How many to take of a lane before looking at others again.
-    fn piece(
+    /// Number of runs to claim of a lane before other lanes are considered again.
+    fn chunk(
         &self,
         lanes: &[Lane],
         chosen: usize,
         running: &Running,
-        (free, most_of_space): (usize, usize),
+        (free, space_limit): (usize, usize),
     ) -> u64 {
         let Some(lane) = lanes.get(chosen) else { return 0 };
-        let free = free.min(most_of_space.saturating_sub(running.in_space(&lane.space))) as u64;
-        let room = lane.limit.map_or(u64::MAX, |limit| limit.saturating_sub(running.in_lane(lane) as u64));
-        let at_once = if lanes.len() == 1 { free } else { PIECE.min(free) };
-        at_once.min(room)
+        let free = free.min(space_limit.saturating_sub(running.in_space(&lane.space))) as u64;
+        let available =
+            lane.limit.map_or(u64::MAX, |limit| limit.saturating_sub(running.in_lane(lane) as u64));
+        let at_once = if lanes.len() == 1 { free } else { CHUNK.min(free) };
+        at_once.min(available)
     }
 
-    async fn take(
+    async fn claim_lane(
         &self,
         batch: &mut Batch,
         is_postgres: bool,
         space: &str,
         lane: &str,
-        most: u64,
-    ) -> Result<Vec<Held>, CallError> {
+        limit: u64,
+    ) -> Result<Vec<ClaimedRun>, CallError> {
         let sql = if is_postgres { take!(" FOR UPDATE SKIP LOCKED") } else { take!("") };
-        let until = self.lease.map_or(NEVER, |lease| {
-            batch.now.as_microsecond().saturating_add(i64::try_from(lease.as_micros()).unwrap_or(NEVER))
-        });
-        let until = Timestamp::from_microsecond(until).map_err(failure::unreadable)?;
+        let expires = Arg::Int(Some(due_after(batch.now, self.lease)));
         let worker = self.worker.0.to_string();
-        let rows = batch.tx.rows(sql, args![worker, until, batch.now, space, lane, most]).await?;
-        let held = |row: crate::row::Row| {
+        let rows = batch.tx.rows(sql, args![worker, expires, batch.now, space, lane, limit]).await?;
+        let claimed = |row: crate::row::Row| {
             let run = run(&row)?;
             let lease = Lease { run: run.id, epoch: run.epoch };
-            Ok(Held { run, lease, steps: Vec::new(), is_denied: row.flag(RUN_COLUMNS)? })
+            Ok(ClaimedRun { run, lease, steps: Vec::new(), is_denied: row.flag(RUN_COLUMNS)? })
         };
-        rows.into_iter().map(held).collect()
+        rows.into_iter().map(claimed).collect()
     }
 }
 
-/// Of the spaces with fewest under way, the lane whose first has waited longest at the highest priority.
-fn choose(lanes: &[Lane], running: &Running, most_of_space: usize) -> Option<usize> {
+/// Chooses among the spaces with the fewest executing runs the lane whose first run has the highest priority and is due
+/// longest.
+fn choose(lanes: &[Lane], running: &Running, space_limit: usize) -> Option<usize> {
     let fits = |lane: &Lane| {
-        let has_room = lane.limit.is_none_or(|limit| (running.in_lane(lane) as u64) < limit);
-        has_room && running.in_space(&lane.space) < most_of_space
+        let is_below_limit = lane.limit.is_none_or(|limit| (running.in_lane(lane) as u64) < limit);
+        is_below_limit && running.in_space(&lane.space) < space_limit
     };
     let order = |lane: &Lane| (running.in_space(&lane.space), -lane.priority, lane.due);
     let fitting = lanes.iter().enumerate().filter(|(_, lane)| fits(lane));
-    fitting.min_by_key(|(_, lane)| order(lane)).map(|(place, _)| place)
+    fitting.min_by_key(|(_, lane)| order(lane)).map(|(index, _)| index)
 }
 
-/// What is under way, everywhere.
+/// The number of executing runs, in all processes.
 struct Running {
     lanes: HashMap<(String, String), usize>,
     spaces: HashMap<String, usize>,

@@ -1,9 +1,8 @@
-//! Conversations as their owner finds them: runs of the chat, by the moment in which they last changed.
-//!
-//! What is said in one is its journal; what that means is not known here.
+//! Conversations of a user: runs of the chat program, ordered by their last change. Their messages are their steps, which
+//! this module does not interpret.
 
 use haft_core::{CallError, RunId, SpaceId, UserId};
-use haft_runs::{Run, RunStatus, WholeRun};
+use haft_runs::{Run, RunStatus, RunWithSteps};
 use jiff::Timestamp;
 use sqlx::AssertSqlSafe;
 
@@ -12,7 +11,7 @@ use super::row::{run, run_columns};
 use crate::db::{Arg, args};
 use crate::page::Page;
 
-/// Which conversations are looked for. What is absent does not matter.
+/// A filter of conversations. An absent field matches every conversation.
 #[derive(Debug, Clone, Default)]
 pub struct ConversationFilter {
     /// A part of the title.
@@ -20,7 +19,7 @@ pub struct ConversationFilter {
     pub agent: Option<String>,
 }
 
-/// How a conversation stands that has changed.
+/// The status of a conversation that has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedConversation {
     pub id: RunId,
@@ -29,8 +28,8 @@ pub struct ChangedConversation {
     pub at: Timestamp,
 }
 
-/// So many that changed are read at once.
-const MOST_CHANGED: u64 = 200;
+/// Maximum number of changed conversations that are read at once.
+const MAX_CHANGED: u64 = 200;
 
 const CHANGED: &str = "SELECT id, status, waiting_for, changed_at FROM runs
      WHERE space_id = $1 AND user_id = $2 AND program = 'chat' AND conversation_id IS NOT NULL
@@ -38,8 +37,8 @@ const CHANGED: &str = "SELECT id, status, waiting_for, changed_at FROM runs
 
 const SELECT: &str = concat!("SELECT ", run_columns!());
 
-/// One that is not kept has no conversation.
-const OWN: &str = " FROM runs WHERE space_id = $1 AND user_id = $2 AND program = 'chat'
+/// A run that only waits for tool results of a client has no conversation id.
+const FROM_CONVERSATIONS: &str = " FROM runs WHERE space_id = $1 AND user_id = $2 AND program = 'chat'
      AND conversation_id IS NOT NULL AND ended_at IS NULL";
 
 fn is_of(user: UserId, run: &Run) -> bool {
@@ -47,7 +46,7 @@ fn is_of(user: UserId, run: &Run) -> bool {
 }
 
 impl RunJournal {
-    /// The conversation of a user.
+    /// Returns a conversation of a user. Returns `None` if it has ended.
     pub async fn conversation(
         &self,
         space: SpaceId,
@@ -57,17 +56,17 @@ impl RunJournal {
         Ok(self.get(space, id).await?.filter(|run| is_of(user, run)))
     }
 
-    /// The same with all that was said in it.
-    pub async fn whole_conversation(
+    /// Returns a conversation of a user with its steps.
+    pub async fn conversation_with_steps(
         &self,
         space: SpaceId,
         user: UserId,
         id: RunId,
-    ) -> Result<Option<WholeRun>, CallError> {
-        Ok(self.whole(space, id).await?.filter(|whole| is_of(user, &whole.run)))
+    ) -> Result<Option<RunWithSteps>, CallError> {
+        Ok(self.with_steps(space, id).await?.filter(|conversation| is_of(user, &conversation.run)))
     }
 
-    /// Those of a user, the last changed first.
+    /// Returns the conversations of a user, the last changed first.
     pub async fn conversations(
         &self,
         space: SpaceId,
@@ -76,7 +75,7 @@ impl RunJournal {
         page: &Page,
     ) -> Result<(Vec<Run>, Option<String>), CallError> {
         let (_, last) = page.start_key()?;
-        let mut sql = format!("{SELECT}{OWN}");
+        let mut sql = format!("{SELECT}{FROM_CONVERSATIONS}");
         let mut values = args![space, user];
         let mut and = |clause: &str, value: Arg| {
             values.push(value);
@@ -95,29 +94,30 @@ impl RunJournal {
         }
         values.push(Arg::from(page.rows()));
         sql.push_str(&format!(" ORDER BY changed_at DESC, id DESC LIMIT ${}", values.len()));
-        // Of constants alone: what is looked for are arguments.
+        // Composed of constants; the values of the filter are arguments.
         let rows = self.db().rows(AssertSqlSafe(sql), values).await?;
         let runs: Result<Vec<Run>, CallError> = rows.iter().map(run).collect();
         Ok(page.cut(runs?, |run| ("", format!("{} {}", run.changed_at.as_microsecond(), run.id))))
     }
 
-    /// Some of those of a user that changed after a moment, and in it after one of them, in order; whether that is all.
+    /// Returns conversations of a user that changed after a moment, or in that moment with an id after `last`, in order,
+    /// and whether these are all.
     pub async fn changed_conversations(
         &self,
         space: SpaceId,
         user: UserId,
         (moment, last): (Timestamp, &str),
     ) -> Result<(Vec<ChangedConversation>, bool), CallError> {
-        let rows = self.db().rows(CHANGED, args![space, user, moment, last, MOST_CHANGED]).await?;
+        let rows = self.db().rows(CHANGED, args![space, user, moment, last, MAX_CHANGED]).await?;
         let changed = rows.iter().map(|row| {
             let (id, status, waiting_for, at) = (row.id(0)?, row.word(1)?, row.maybe_text(2)?, row.time(3)?);
             Ok(ChangedConversation { id, status, waiting_for, at })
         });
         let changed: Result<Vec<_>, CallError> = changed.collect();
-        Ok((changed?, (rows.len() as u64) < MOST_CHANGED))
+        Ok((changed?, (rows.len() as u64) < MAX_CHANGED))
     }
 
-    /// Gives a conversation another title; false when there is none.
+    /// Changes the title of a conversation. Returns false if there is none.
     pub async fn rename(
         &self,
         space: SpaceId,
@@ -133,7 +133,7 @@ impl RunJournal {
         Ok(is_there)
     }
 
-    /// Takes a conversation away with all that was said in it; whoever carries it on finds that out.
+    /// Deletes a conversation with its steps. The lease of a worker that executes it ends.
     pub async fn delete_conversation(
         &self,
         space: SpaceId,

@@ -1,22 +1,22 @@
-//! Looking at runs: one, a page of them, those that changed, what waits for a person, and how many there are.
+//! Queries over runs: one run, a page of runs, approvals, and counts.
 
 use std::collections::{BTreeMap, HashMap};
 
 use haft_core::{CallError, RunId, SpaceId};
-use haft_runs::{Run, RunStatus, Step, StepState, WholeRun};
+use haft_runs::{Run, RunStatus, RunWithSteps, Step, StepState};
 use jiff::Timestamp;
 use serde::Serialize;
 use sqlx::AssertSqlSafe;
 
 use super::RunJournal;
-use super::row::{SQLITE_WHOLE, STEPS, by_id, run, run_columns, step, step_columns, steps, whole};
-use crate::db::{Arg, Db, args};
+use super::row::{STEPS, by_id, run, run_columns, step, step_columns, steps};
+use crate::db::{Arg, args};
 use crate::page::Page;
 
-/// Which runs are looked for. What is absent does not matter.
+/// A filter of runs. An absent field matches every run.
 #[derive(Debug, Clone, Default)]
 pub struct RunFilter {
-    /// One of these.
+    /// Matches any of these; every status if empty.
     pub statuses: Vec<RunStatus>,
     pub lane: Option<String>,
     pub agent: Option<String>,
@@ -25,19 +25,19 @@ pub struct RunFilter {
     pub dead_letter: Option<bool>,
 }
 
-/// A step that waits for a person, with its run.
+/// A step that asks a person for an approval, with its run.
 #[derive(Debug, Clone)]
 pub struct Approval {
     pub run: Run,
     pub step: Step,
 }
 
-/// How many runs there are of a kind.
+/// The numbers of runs of a lane by status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunCounts {
     pub space: SpaceId,
     pub lane: String,
-    /// Those that may be claimed, or will be when their time has come.
+    /// Queued or scheduled.
     pub queued: u64,
     pub running: u64,
     pub waiting: u64,
@@ -45,37 +45,37 @@ pub struct RunCounts {
 }
 
 impl RunCounts {
-    fn none(space: SpaceId, lane: String) -> Self {
+    fn empty(space: SpaceId, lane: String) -> Self {
         Self { space, lane, queued: 0, running: 0, waiting: 0, dead_letters: 0 }
     }
 }
 
 const BY_ID: &str = by_id!("");
 
-/// How many runs one statement looks up by their ids.
-const MOST_AT_ONCE: usize = 500;
+/// Maximum number of ids in one statement.
+const MAX_IDS: usize = 500;
 
-const LIVE: &str =
+const UNENDED_BY_LANE: &str =
     "SELECT space_id, lane, status, COUNT(*) FROM runs WHERE program = 'call' AND ended_at IS NULL
     GROUP BY space_id, lane, status";
-const DEAD: &str = "SELECT space_id, lane, COUNT(*) FROM runs WHERE program = 'call' AND dead_letter = 1 GROUP BY space_id, lane";
+const DEAD_BY_LANE: &str = "SELECT space_id, lane, COUNT(*) FROM runs WHERE program = 'call' AND dead_letter = 1 GROUP BY space_id, lane";
 
-const LIVE_HERE: &str =
+const UNENDED_IN_SPACE: &str =
     "SELECT status, COUNT(*) FROM runs WHERE space_id = $1 AND program = 'call' AND ended_at IS NULL
     GROUP BY status";
-const LEFT_HERE: &str = "SELECT
+const ENDED_IN_SPACE: &str = "SELECT
     (SELECT COUNT(*) FROM runs WHERE space_id = $1 AND program = 'call' AND dead_letter = 1),
     (SELECT COUNT(*) FROM runs WHERE space_id = $1 AND program = 'call' AND status = 'unknown')";
 
-/// How many runs of a space there are, by how they stand.
+/// The numbers of tasks of a space by status.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunSummary {
     pub queued: u64,
     pub running: u64,
-    /// For a person, a callback, or a moment.
+    /// For a person, a callback, a timer or another run.
     pub waiting: u64,
-    /// Of those, for a person.
+    /// The number among them that wait for an approval.
     pub asking: u64,
     pub unknown: u64,
     pub dead_letters: u64,
@@ -87,42 +87,35 @@ impl RunJournal {
         Ok(found.map(|run| self.0.store.opened_run(run)))
     }
 
-    /// A run of a space with what it did, in the order in which it began it.
-    pub async fn whole(&self, space: SpaceId, id: RunId) -> Result<Option<WholeRun>, CallError> {
-        match self.db() {
-            Db::Sqlite(_) => {
-                self.db().row(SQLITE_WHOLE, args![space, id]).await?.map(|row| whole(&row)).transpose()
-            }
-            Db::Postgres(_) => {
-                let mut reader = self.db().reader().await?;
-                let Some(row) = reader.row(BY_ID, args![space, id]).await? else { return Ok(None) };
-                let steps = steps(&reader.rows(STEPS, args![id]).await?)?;
-                Ok(Some(WholeRun::read(run(&row)?, steps)))
-            }
-        }
+    /// Returns a run of a space with its steps, in the order in which they began.
+    pub async fn with_steps(&self, space: SpaceId, id: RunId) -> Result<Option<RunWithSteps>, CallError> {
+        let mut reader = self.db().reader().await?;
+        let Some(row) = reader.row(BY_ID, args![space, id]).await? else { return Ok(None) };
+        let steps = steps(&reader.rows(STEPS, args![id]).await?)?;
+        Ok(Some(RunWithSteps { run: run(&row)?, steps }))
     }
 
-    /// What a run did, in the order in which it began it, with decrypted arguments.
+    /// Returns the steps of a run in the order in which they began, with decrypted arguments.
     pub async fn steps(&self, space: SpaceId, id: RunId) -> Result<Vec<Step>, CallError> {
-        let steps = self.whole(space, id).await?.map(|whole| whole.steps).unwrap_or_default();
+        let steps = self.with_steps(space, id).await?.map(|run| run.steps).unwrap_or_default();
         Ok(self.0.store.opened_steps((space, id), steps))
     }
 
-    /// When runs of a space ended, for those that have ended and are still stored.
+    /// Returns the end times of runs of a space. Runs that have not ended or are no longer stored are omitted.
     pub async fn ended_at(
         &self,
         space: SpaceId,
         runs: &[RunId],
     ) -> Result<HashMap<RunId, Timestamp>, CallError> {
         let mut ended = HashMap::new();
-        for some in runs.chunks(MOST_AT_ONCE) {
-            let places: Vec<String> = (2..some.len() + 2).map(|place| format!("${place}")).collect();
-            let places = places.join(", ");
+        for some in runs.chunks(MAX_IDS) {
+            let placeholders: Vec<String> = (2..some.len() + 2).map(|number| format!("${number}")).collect();
+            let placeholders = placeholders.join(", ");
             let sql = format!(
-                "SELECT id, ended_at FROM runs WHERE space_id = $1 AND id IN ({places}) AND ended_at IS NOT NULL"
+                "SELECT id, ended_at FROM runs WHERE space_id = $1 AND id IN ({placeholders}) AND ended_at IS NOT NULL"
             );
             let values = std::iter::once(Arg::from(space)).chain(some.iter().map(|id| Arg::from(*id)));
-            // Of constants alone: the ids are arguments.
+            // Composed of constants; the ids are arguments.
             for row in self.db().rows(AssertSqlSafe(sql), values.collect::<Vec<_>>()).await? {
                 ended.insert(row.id(0)?, row.time(1)?);
             }
@@ -130,7 +123,7 @@ impl RunJournal {
         Ok(ended)
     }
 
-    /// Calls that are runs, the newest first.
+    /// Returns tasks, newest first.
     pub async fn list(
         &self,
         space: SpaceId,
@@ -170,13 +163,13 @@ impl RunJournal {
         }
         values.push(Arg::from(page.rows()));
         sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", values.len()));
-        // Of constants alone: what is looked for are arguments.
+        // Composed of constants; the values of the filter are arguments.
         let rows = self.db().rows(AssertSqlSafe(sql), values).await?;
         let runs: Result<Vec<Run>, CallError> = rows.iter().map(run).collect();
         Ok(page.cut(runs?, |run| ("", run.id.to_string())))
     }
 
-    /// What waits for a person, the oldest first.
+    /// Returns approvals that wait for a decision, oldest first.
     pub async fn approvals(
         &self,
         space: SpaceId,
@@ -187,7 +180,7 @@ impl RunJournal {
             concat!(
                 "SELECT ",
                 step_columns!(),
-                " FROM run_steps WHERE space_id = $1 AND waits_for = 'approval' AND state = 'waiting' AND run_id > $2
+                " FROM run_steps WHERE space_id = $1 AND wait_kind = 'approval' AND state = 'waiting' AND run_id > $2
                   ORDER BY run_id LIMIT $3"
             ),
             args![space, after, page.rows()],
@@ -202,28 +195,28 @@ impl RunJournal {
         Ok(page.cut(found, |approval| ("", approval.run.id.to_string())))
     }
 
-    /// So many runs wait for a person.
+    /// Returns the number of approvals that wait for a decision.
     pub async fn count_approvals(&self, space: SpaceId) -> Result<u64, CallError> {
-        let sql = "SELECT COUNT(*) FROM run_steps WHERE space_id = $1 AND waits_for = 'approval' AND state = 'waiting'";
+        let sql = "SELECT COUNT(*) FROM run_steps WHERE space_id = $1 AND wait_kind = 'approval' AND state = 'waiting'";
         let row = self.db().row(sql, args![space]).await?;
         row.map_or(Ok(0), |row| row.number(0))
     }
 
-    /// The step of a run that waits for a person, or was the last to do so.
+    /// Returns the approval of a run that waits for a decision, or else the last one.
     pub async fn approval(&self, space: SpaceId, id: RunId) -> Result<Option<Approval>, CallError> {
         let Some(run) = self.get(space, id).await? else { return Ok(None) };
         let steps = self.steps(space, id).await?;
         let mut asked: Vec<Step> =
-            steps.into_iter().filter(|step| step.waits_for.as_deref() == Some("approval")).collect();
+            steps.into_iter().filter(|step| step.wait_kind.as_deref() == Some("approval")).collect();
         let waiting = asked.iter().position(|step| step.state == StepState::Waiting);
-        let step = waiting.map(|place| asked.swap_remove(place)).or_else(|| asked.pop());
+        let step = waiting.map(|index| asked.swap_remove(index)).or_else(|| asked.pop());
         Ok(step.map(|step| Approval { run, step }))
     }
 
-    /// How the runs of a space stand.
+    /// Returns the numbers of tasks of a space by status.
     pub async fn summary(&self, space: SpaceId) -> Result<RunSummary, CallError> {
         let mut summary = RunSummary { asking: self.count_approvals(space).await?, ..RunSummary::default() };
-        for row in self.db().rows(LIVE_HERE, args![space]).await? {
+        for row in self.db().rows(UNENDED_IN_SPACE, args![space]).await? {
             let (status, count) = (row.word::<RunStatus>(0)?, row.number(1)?);
             match status {
                 RunStatus::Queued | RunStatus::Scheduled => summary.queued += count,
@@ -232,21 +225,21 @@ impl RunJournal {
                 RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled | RunStatus::Unknown => {}
             }
         }
-        let found = self.db().row(LEFT_HERE, args![space]).await?;
-        if let Some(row) = found {
+        let row = self.db().row(ENDED_IN_SPACE, args![space]).await?;
+        if let Some(row) = row {
             (summary.dead_letters, summary.unknown) = (row.number(0)?, row.number(1)?);
         }
         Ok(summary)
     }
 
-    /// How many there are of each lane, in all spaces.
+    /// Returns the numbers of tasks of each lane, in all spaces.
     pub async fn counts(&self) -> Result<Vec<RunCounts>, CallError> {
         let mut counts: BTreeMap<(SpaceId, String), RunCounts> = BTreeMap::new();
         let mut of = |space: SpaceId, lane: String, add: &dyn Fn(&mut RunCounts)| {
             let key = (space, lane.clone());
-            add(counts.entry(key).or_insert_with(|| RunCounts::none(space, lane)));
+            add(counts.entry(key).or_insert_with(|| RunCounts::empty(space, lane)));
         };
-        for row in self.db().rows(LIVE, args![]).await? {
+        for row in self.db().rows(UNENDED_BY_LANE, args![]).await? {
             let (status, count) = (row.word::<RunStatus>(2)?, row.number(3)?);
             of(row.id(0)?, row.text(1)?, &|counts| match status {
                 RunStatus::Queued | RunStatus::Scheduled => counts.queued += count,
@@ -255,7 +248,7 @@ impl RunJournal {
                 RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled | RunStatus::Unknown => {}
             });
         }
-        for row in self.db().rows(DEAD, args![]).await? {
+        for row in self.db().rows(DEAD_BY_LANE, args![]).await? {
             let count = row.number(2)?;
             of(row.id(0)?, row.text(1)?, &|counts| counts.dead_letters += count);
         }

@@ -1,125 +1,106 @@
-//! Runs as they are kept: the journal of the durable core, on both databases.
+//! The journal of runs on both databases.
 //!
-//! Rows are written by `writer.rs`, many at a time; what is written is beside each verb: `start.rs`, `claim.rs`,
-//! `take.rs`, `hold.rs`, `decide.rs`, and in `added.rs` what is only added. What a run means is not known here.
+//! `writer.rs` commits the writes of many runs together; the writes are in `start.rs`, `claim.rs`, `suspend.rs`,
+//! `finish.rs`, `renew.rs` and `inbox.rs`, and the decisions of people in `decide.rs`. The
+//! journal does not depend on the programs of runs.
 
-pub(crate) mod added;
 mod claim;
 mod conversations;
 mod decide;
 mod find;
-mod hold;
+mod finish;
 mod inbox;
 mod news;
+mod notifications;
+mod renew;
 mod retention;
 mod row;
 mod sealed;
 mod start;
-mod start_waiting;
-mod take;
+mod step_rows;
+mod suspend;
 mod writer;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_core::{BoxFuture, CallError, Effect, RunId, SpaceId, Template};
+use haft_core::{BoxFuture, CallError, RunId, SpaceId, Template};
 use haft_runs::{
-    Claimed, DoneStep, DoneSteps, Ended, Journal, Kept, Lease, Letter, NewRun, Renewed, Run, Sent, Started,
-    Suspended, Wait, WorkerId,
+    Claims, Delivery, Journal, JournalFuture, Lease, NewMessage, NewRun, ReleaseReason, Renewal, Run, RunEnd,
+    RunSignal, StartedRun, Step, StepWrites, Suspension, WorkerId,
 };
 use serde_json::Value;
-use sqlx::PgPool;
-use sqlx::postgres::PgListener;
-use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use self::conversations::{ChangedConversation, ConversationFilter};
 pub use self::find::{Approval, RunCounts, RunFilter, RunSummary};
-use self::hold::{Deliver, Done, Finish, Progressed, Recover, Release, Renew, Reserve, Suspend};
+use self::finish::{Deliver, Finish, ReadWaits};
 pub use self::news::RunNews;
-use self::start::{Rooms, Start};
-use self::start_waiting::StartWaiting;
-use self::take::Take;
+use self::notifications::{Notifications, listen};
+use self::renew::{Recover, Renew};
+use self::start::{QueueLimits, Start};
+use self::suspend::{Release, Suspend, WriteProgress, WriteSteps};
 use self::writer::{Clock, Writer};
+use crate::Store;
 use crate::db::Db;
-use crate::{Store, failure};
 
-/// Every message of runs.
+pub(crate) use self::writer::POSTGRES_NOW;
+
+/// Returns every message of runs.
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static Template> {
     [start::TEMPLATES, decide::TEMPLATES].into_iter().flatten().copied()
 }
 
-/// Where runs are kept. Cheap to clone; clones share one writer.
+/// The journal of runs in a store. Cheap to clone; clones share one writer.
 #[derive(Clone)]
 pub struct RunJournal(Arc<Inner>);
 
 struct Inner {
     store: Store,
     writer: Writer,
-    bell: Arc<Bell>,
+    notifications: Arc<Notifications>,
     clock: Arc<Clock>,
-    rooms: Arc<Rooms>,
-    /// Behind which lane the next claim begins to look.
-    after: Mutex<(String, String)>,
-    /// Ended with the last clone.
+    queue_limits: Arc<QueueLimits>,
+    /// The lane after which the next claim begins to look.
+    claimed_up_to: Mutex<(String, String)>,
+    /// Aborted when the last clone is dropped.
     _listening: JoinSet<()>,
 }
 
-/// Tells this process's worker that there may be something to do.
-pub(crate) struct Bell {
-    work: Notify,
-    cancels: mpsc::UnboundedSender<Lease>,
-    to_cancel: AsyncMutex<mpsc::UnboundedReceiver<Lease>>,
-}
-
-impl Bell {
-    fn new() -> Self {
-        let (cancels, to_cancel) = mpsc::unbounded_channel();
-        Self { work: Notify::new(), cancels, to_cancel: AsyncMutex::new(to_cancel) }
-    }
-
-    pub(crate) fn ring(&self) {
-        self.work.notify_one();
-    }
-
-    pub(crate) fn cancel(&self, lease: Lease) {
-        let _ = self.cancels.send(lease);
-    }
-}
-
 impl RunJournal {
-    /// The journal in a store. `most_waiting` runs of one space may be queued. What a process left behind that
-    /// was alone with the database is queued again.
-    pub async fn open(store: &Store, most_waiting: u64) -> Result<Self, CallError> {
-        let (bell, clock) = (Arc::new(Bell::new()), Arc::new(Clock::start()));
+    /// Opens the journal of a store. At most `max_queued` runs of a space may be queued. On SQLite, runs that the
+    /// process before this one executed are queued again.
+    pub async fn open(store: &Store, max_queued: u64) -> Result<Self, CallError> {
+        let (notifications, clock) = (Arc::new(Notifications::new()), Arc::new(Clock::start()));
         let mut listening = JoinSet::new();
         if let Db::Postgres(db) = store.db() {
-            let (pool, bell, supervisor) = (db.pool.clone(), bell.clone(), store.supervisor().clone());
+            let (pool, notifications) = (db.pool.clone(), notifications.clone());
+            let supervisor = store.supervisor().clone();
             listening.spawn(async move {
-                let start = || listen(pool.clone(), bell.clone());
+                let start = || listen(pool.clone(), notifications.clone());
                 supervisor.run("run listener", &CancellationToken::new(), start).await;
             });
         }
-        let left = writer::write_once(store, &clock, Recover).await?;
+        let recovered = writer::commit_one(store, &clock, Recover).await?;
         let journal = Self(Arc::new(Inner {
             store: store.clone(),
-            writer: Writer::start(store.clone(), clock.clone(), bell.clone()),
-            bell,
+            writer: Writer::start(store.clone(), clock.clone(), notifications.clone()),
+            notifications,
             clock,
-            rooms: Arc::new(Rooms::new(most_waiting)),
-            after: Mutex::default(),
+            queue_limits: Arc::new(QueueLimits::new(max_queued)),
+            claimed_up_to: Mutex::default(),
             _listening: listening,
         }));
-        if left > 0 {
-            tracing::info!(runs = left, "Runs that were under way when the server ended go on");
+        if recovered > 0 {
+            tracing::info!(runs = recovered, "Runs that the last process executed are queued again");
         }
         Ok(journal)
     }
 
-    /// How long a lease lasts: for ever, where no other process can take it.
+    /// The duration of a lease. Returns `None` if leases do not expire, because no other process can claim the run.
     fn lease(&self, lease: Duration) -> Option<Duration> {
-        writer::leases_end(self.0.store.db()).then_some(lease)
+        writer::leases_expire(self.0.store.db()).then_some(lease)
     }
 
     fn db(&self) -> &Db {
@@ -128,151 +109,100 @@ impl RunJournal {
 }
 
 impl Journal for RunJournal {
-    fn start(&self, new: Arc<NewRun>, lease: Duration) -> Kept<'_, Started> {
+    fn start(&self, new: Arc<NewRun>, lease: Duration) -> JournalFuture<'_, StartedRun> {
         Box::pin(async move {
             let store = &self.0.store;
             let new = match store.seal_arguments((new.space, new.id), &new.input)? {
                 Some(input) => Arc::new(NewRun { input: Arc::new(input), ..NewRun::clone(&new) }),
                 None => new,
             };
-            let start = Start { new, lease: self.lease(lease), rooms: self.0.rooms.clone() };
-            Ok(match self.0.writer.keep(start).await?? {
-                Started::Queued(run) => Started::Queued(store.opened_run(run)),
-                Started::Held(held) => Started::Held(store.opened_held(held)),
-                Started::Before(run) => Started::Before(store.opened_run(run)),
+            let start = Start { new, lease: self.lease(lease), limits: self.0.queue_limits.clone() };
+            Ok(match self.0.writer.commit(start).await?? {
+                StartedRun::Queued(run) => StartedRun::Queued(store.opened_run(run)),
+                StartedRun::Claimed(claimed) => StartedRun::Claimed(store.opened_claim(claimed)),
+                StartedRun::Existing(run) => StartedRun::Existing(store.opened_run(run)),
             })
         })
     }
 
-    fn start_waiting(&self, new: Arc<NewRun>, done: DoneSteps) -> Kept<'_, ()> {
-        Box::pin(self.0.writer.keep(StartWaiting { new, done }))
-    }
-
-    fn take(
-        &self,
-        space: SpaceId,
-        from: Lease,
-        by: Option<(WorkerId, Duration)>,
-        done: DoneSteps,
-    ) -> Kept<'_, bool> {
-        let by = by.map(|(worker, lease)| (worker, self.lease(lease)));
-        Box::pin(self.0.writer.keep(Take { space, from, by, done }))
-    }
-
-    fn claim(&self, worker: WorkerId, most: usize, lease: Duration) -> Kept<'_, Claimed> {
+    fn claim(&self, worker: WorkerId, limit: usize, lease: Duration) -> JournalFuture<'_, Claims> {
         Box::pin(async move {
-            let after = self.0.after.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let claim = claim::Claim { worker, most, lease: self.lease(lease), after };
-            let (claimed, next) = self.0.writer.keep(claim).await?;
-            *self.0.after.lock().unwrap_or_else(PoisonError::into_inner) = next;
-            let held = claimed.held.into_iter().map(|held| self.0.store.opened_held(held)).collect();
-            Ok(Claimed { held, ..claimed })
+            let after = self.0.claimed_up_to.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let claim = claim::Claim { worker, limit, lease: self.lease(lease), after };
+            let (claims, next) = self.0.writer.commit(claim).await?;
+            *self.0.claimed_up_to.lock().unwrap_or_else(PoisonError::into_inner) = next;
+            let runs = claims.runs.into_iter().map(|claimed| self.0.store.opened_claim(claimed)).collect();
+            Ok(Claims { runs, ..claims })
         })
     }
 
-    fn renew(&self, worker: WorkerId, leases: Vec<Lease>, lease: Duration) -> Kept<'_, Renewed> {
-        let renew = Renew { worker, leases, lease: self.lease(lease), forgotten: lease };
-        Box::pin(self.0.writer.keep(renew))
+    fn renew(&self, worker: WorkerId, leases: Vec<Lease>, lease: Duration) -> JournalFuture<'_, Renewal> {
+        let renew = Renew { worker, leases, lease: self.lease(lease), forgotten_after: lease };
+        Box::pin(self.0.writer.commit(renew))
     }
 
-    fn reserve(
+    fn write(&self, lease: Lease, writes: Arc<StepWrites>) -> JournalFuture<'_, bool> {
+        Box::pin(self.0.writer.commit(WriteSteps { lease, writes }))
+    }
+
+    fn progress(&self, lease: Lease, progress: Value) -> JournalFuture<'_, bool> {
+        Box::pin(self.0.writer.commit(WriteProgress { lease, progress }))
+    }
+
+    fn suspend(
         &self,
         lease: Lease,
+        writes: Arc<StepWrites>,
+        suspension: Suspension,
+    ) -> JournalFuture<'_, bool> {
+        Box::pin(self.0.writer.commit(Suspend { lease, writes, suspension }))
+    }
+
+    fn finish(&self, lease: Lease, writes: Arc<StepWrites>, end: RunEnd) -> JournalFuture<'_, bool> {
+        Box::pin(self.0.writer.commit(Finish { lease, writes, end }))
+    }
+
+    fn release(
+        &self,
+        lease: Lease,
+        writes: Arc<StepWrites>,
+        reason: ReleaseReason,
+    ) -> JournalFuture<'_, bool> {
+        Box::pin(self.0.writer.commit(Release { lease, writes, reason }))
+    }
+
+    fn waiting_steps(&self, run: RunId, keys: Vec<String>) -> JournalFuture<'_, Vec<Step>> {
+        Box::pin(self.0.writer.commit(ReadWaits { run, keys }))
+    }
+
+    fn deliver(
+        &self,
+        run: RunId,
         key: String,
-        effect: Effect,
-        done: Arc<[DoneStep]>,
-        waits: Vec<Wait>,
-    ) -> Kept<'_, bool> {
-        Box::pin(self.0.writer.keep(Reserve { lease, key, effect, done, waits }))
+        expected: Option<Value>,
+        output: Value,
+    ) -> JournalFuture<'_, bool> {
+        Box::pin(self.0.writer.commit(Deliver { run, key, expected, output }))
     }
 
-    fn done(&self, lease: Lease, steps: Arc<[DoneStep]>) -> Kept<'_, bool> {
-        Box::pin(self.0.writer.keep(Done { lease, steps }))
+    fn send(&self, message: NewMessage, lease: Duration) -> JournalFuture<'_, Delivery> {
+        let send = inbox::SendMessage { message, lease: self.lease(lease) };
+        Box::pin(async move { self.0.writer.commit(send).await? })
     }
 
-    fn progress(&self, lease: Lease, progress: Value) -> Kept<'_, bool> {
-        Box::pin(self.0.writer.keep(Progressed { lease, progress }))
+    fn inbox(&self, run: RunId, after: u64) -> JournalFuture<'_, Vec<(u64, Value)>> {
+        Box::pin(self.messages(run, after))
     }
 
-    fn suspend(&self, lease: Lease, suspended: Suspended) -> Kept<'_, bool> {
-        Box::pin(self.0.writer.keep(Suspend { lease, suspended }))
-    }
-
-    fn finish(&self, lease: Lease, done: Arc<[DoneStep]>, ended: Ended) -> Kept<'_, bool> {
-        Box::pin(self.0.writer.keep(Finish { lease, done, ended }))
-    }
-
-    fn release(&self, lease: Lease, done: Arc<[DoneStep]>) -> Kept<'_, bool> {
-        Box::pin(self.0.writer.keep(Release { lease, done, has_crashed: false }))
-    }
-
-    fn release_after_panic(&self, lease: Lease) -> Kept<'_, bool> {
-        Box::pin(self.0.writer.keep(Release { lease, done: Arc::default(), has_crashed: true }))
-    }
-
-    fn deliver(&self, run: RunId, key: String, asked: Option<Value>, output: Value) -> Kept<'_, bool> {
-        Box::pin(self.0.writer.keep(Deliver { run, key, asked, output }))
-    }
-
-    fn send(&self, letter: Letter, lease: Duration) -> Kept<'_, Sent> {
-        let send = inbox::Send { letter, lease: self.lease(lease) };
-        Box::pin(async move { self.0.writer.keep(send).await? })
-    }
-
-    fn inbox(&self, run: RunId, after: u64) -> Kept<'_, Vec<(u64, Value)>> {
-        Box::pin(self.sent(run, after))
-    }
-
-    fn read(&self, space: SpaceId, run: RunId) -> Kept<'_, Option<Run>> {
+    fn read(&self, space: SpaceId, run: RunId) -> JournalFuture<'_, Option<Run>> {
         Box::pin(self.get(space, run))
     }
 
-    fn is_alone(&self) -> bool {
-        !self.0.store.is_shared()
+    fn work_available(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.0.notifications.work_available())
     }
 
-    fn woken(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.0.bell.work.notified())
-    }
-
-    fn cancelled(&self) -> BoxFuture<'_, Lease> {
-        Box::pin(async {
-            match self.0.bell.to_cancel.lock().await.recv().await {
-                Some(lease) => lease,
-                None => std::future::pending().await,
-            }
-        })
-    }
-}
-
-/// Hears what other processes queue and cancel. Only a hint: workers look for themselves.
-async fn listen(pool: PgPool, bell: Arc<Bell>) {
-    while !pool.is_closed() {
-        if let Err(error) = hear(&pool, &bell).await {
-            tracing::warn!(cause = %failure::driver_error(error), "Notices of runs stopped; listening again");
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-}
-
-/// A notice that somebody wants a run to end, as it was held then.
-fn notice(lease: Lease) -> String {
-    format!("{} {}", lease.run, lease.epoch)
-}
-
-fn to_cancel(notice: &str) -> Option<Lease> {
-    let (run, epoch) = notice.split_once(' ')?;
-    Some(Lease { run: run.parse().ok()?, epoch: epoch.parse().ok()? })
-}
-
-async fn hear(pool: &PgPool, bell: &Bell) -> Result<(), sqlx::Error> {
-    let mut listener = PgListener::connect_with(pool).await?;
-    listener.listen(writer::CHANNEL).await?;
-    loop {
-        let notice = listener.recv().await?;
-        match to_cancel(notice.payload()) {
-            Some(lease) => bell.cancel(lease),
-            None => bell.ring(),
-        }
+    fn signal(&self) -> BoxFuture<'_, RunSignal> {
+        Box::pin(self.0.notifications.signal())
     }
 }

@@ -1,6 +1,5 @@
-//! What is new among the runs of a space since a moment: those that have ended, and those that ask a person.
-//!
-//! Nothing is written for it: a run's row says when it ended, a step's row when it began to wait.
+//! Reads the tasks of a space that ended or began to wait for an approval since a moment, from the timestamps of their
+//! rows.
 
 use std::time::Duration;
 
@@ -12,21 +11,21 @@ use super::RunJournal;
 use super::row::{run, run_columns};
 use crate::db::{Db, args};
 
-/// On PostgreSQL a write may be seen so long after the moment that it bears: others were quicker to commit.
-const LATE: Duration = Duration::from_secs(2);
+/// Maximum time between the timestamp of a row and its commit on PostgreSQL.
+const MAX_COMMIT_DELAY: Duration = Duration::from_secs(2);
 
-/// So far apart two reads may be.
-const BETWEEN: Duration = Duration::from_secs(1);
+/// Maximum time between the two reads.
+const MAX_READ_GAP: Duration = Duration::from_secs(1);
 
-/// So much is read at once.
+/// Maximum number of ended tasks that are read at once.
 const PAGE: u64 = 200;
 
-/// Something that happened to a run.
+/// A task that ended or began to wait for an approval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunNews {
     pub run: Run,
     pub at: Timestamp,
-    /// A person is asked; else it has ended.
+    /// True if the task waits for an approval; otherwise it has ended.
     pub is_asked: bool,
 }
 
@@ -37,26 +36,26 @@ const ENDED: &str = concat!(
       ORDER BY ended_at, id LIMIT $4"
 );
 
-const ASKED: &str = "SELECT run_id, created_at FROM run_steps
-    WHERE space_id = $1 AND waits_for = 'approval' AND state = 'waiting' AND created_at >= $2
+const WAITING_APPROVALS: &str = "SELECT run_id, created_at FROM run_steps
+    WHERE space_id = $1 AND wait_kind = 'approval' AND state = 'waiting' AND created_at >= $2
     ORDER BY created_at LIMIT 1000";
 
 impl RunJournal {
-    /// The clock by which runs live.
+    /// Returns the time of the journal's clock.
     pub async fn now(&self) -> Result<Timestamp, CallError> {
         let mut tx = self.db().begin().await?;
         self.0.clock.now(&mut tx).await
     }
 
-    /// So late something may be seen that happened before what was seen already.
-    pub fn late(&self) -> Duration {
+    /// Maximum time after which a row with an earlier timestamp may still appear.
+    pub fn max_commit_delay(&self) -> Duration {
         match self.db() {
             Db::Sqlite(_) => Duration::ZERO,
-            Db::Postgres(_) => LATE,
+            Db::Postgres(_) => MAX_COMMIT_DELAY,
         }
     }
 
-    /// Some of what happened since a moment, and in it, in order; whether that is all.
+    /// Returns what happened since a moment, in order, and whether that is all.
     pub async fn news(
         &self,
         space: SpaceId,
@@ -73,11 +72,11 @@ impl RunJournal {
             }
         }
         let until = news.last().map(|news| news.at).filter(|_| !is_all);
-        // Those of a moment before too: what began to wait between the two reads is older than what is known now.
-        let before = moment.saturating_sub(BETWEEN).unwrap_or(moment);
-        for row in self.db().rows(ASKED, args![space, before]).await? {
+        // Reads approvals from an earlier moment on, because some may have been inserted between the two reads.
+        let before = moment.saturating_sub(MAX_READ_GAP).unwrap_or(moment);
+        for row in self.db().rows(WAITING_APPROVALS, args![space, before]).await? {
             let at = row.time(1)?;
-            // What is later than the rest of this page comes with the next.
+            // Later approvals are in the next page.
             if until.is_some_and(|until| at > until) {
                 break;
             }

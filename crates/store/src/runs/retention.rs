@@ -1,4 +1,4 @@
-//! Letting go of runs that ended long ago, some at a time.
+//! Deletes runs that ended long ago, in batches.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use jiff::SignedDuration;
 use super::RunJournal;
 use crate::db::args;
 
-/// So many go at once.
-const PIECE: u64 = 500;
+/// Maximum number of runs that one transaction deletes.
+const BATCH: u64 = 500;
 
 impl RunJournal {
-    /// Lets go of some that ended so long ago; whether there are more.
+    /// Deletes runs that ended longer ago than `keep`. Returns true if there are more.
     pub async fn tidy(&self, keep: Duration) -> Result<bool, CallError> {
         let mut tx = self.db().begin().await?;
         let now = self.0.clock.now(&mut tx).await?;
@@ -20,8 +20,8 @@ impl RunJournal {
         let Ok(before) = now.saturating_sub(age) else { return Ok(false) };
         let sql = "DELETE FROM runs WHERE id IN
                        (SELECT id FROM runs WHERE ended_at IS NOT NULL AND ended_at < $1 ORDER BY ended_at LIMIT $2)";
-        let gone = tx.run(sql, args![before, PIECE]).await?;
+        let gone = tx.run(sql, args![before, BATCH]).await?;
         tx.commit().await?;
-        Ok(gone >= PIECE)
+        Ok(gone >= BATCH)
     }
 }

@@ -1,14 +1,14 @@
-//! Arguments of runs that hold secrets: encrypted in the database, and opened for whoever executes the run.
+//! Encrypts arguments of runs that contain secrets, and decrypts them for the worker that executes the run.
 //!
-//! A call's input and a person's decision have the same form: `arguments`, and `shown` where something of them may not
-//! be shown. Only then they are encrypted.
+//! The input of a task and the decision of a person have the same form: `arguments`, and `shown` with secrets removed if
+//! the arguments have some. Only then they are encrypted.
 
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_core::{CallError, RunId, SpaceId};
-use haft_runs::{Held, Run, Step};
+use haft_runs::{ClaimedRun, Run, Step};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,13 +17,13 @@ use crate::crypt::{self, Sealed};
 use crate::{Store, failure};
 
 const ARGUMENTS: &str = "arguments";
-const SHOWN: &str = "shown";
+const REDACTED: &str = "shown";
 
-/// Stands in the place of `arguments`.
+/// The field that replaces `arguments`.
 const SEALED: &str = "sealedArguments";
 
-/// Names the place that encrypted arguments are bound to, beside the space and the run.
-const PLACE: &str = "run arguments";
+/// The purpose that encrypted arguments are bound to, beside the space and the run.
+const PURPOSE: &str = "run arguments";
 
 #[derive(Serialize, Deserialize)]
 struct SealedText {
@@ -32,13 +32,14 @@ struct SealedText {
 }
 
 impl Store {
-    /// The value with its arguments encrypted, where not all of them may be shown.
+    /// Returns the value with encrypted arguments. Returns `None` if the arguments have no secrets.
     pub(super) fn seal_arguments(
         &self,
         (space, run): (SpaceId, RunId),
         value: &Value,
     ) -> Result<Option<Value>, CallError> {
-        let Some(fields) = value.as_object().filter(|fields| fields.get(SHOWN).is_some_and(|v| !v.is_null()))
+        let Some(fields) =
+            value.as_object().filter(|fields| fields.get(REDACTED).is_some_and(|v| !v.is_null()))
         else {
             return Ok(None);
         };
@@ -46,16 +47,16 @@ impl Store {
         let Some(arguments) = fields.remove(ARGUMENTS) else { return Ok(None) };
         let text = SecretString::from(arguments.to_string());
         let (space, run) = (space.to_string(), run.to_string());
-        let Sealed { key_id, blob } = crypt::seal(&self.keys().ring(), &[&space, PLACE, &run], &text)?;
+        let Sealed { key_id, blob } = crypt::seal(&self.keys().ring(), &[&space, PURPOSE, &run], &text)?;
         let sealed = SealedText { key: key_id, blob: STANDARD.encode(blob) };
         fields.insert(SEALED.to_owned(), serde_json::to_value(sealed).map_err(failure::unreadable)?);
         Ok(Some(Value::Object(fields)))
     }
 
-    /// Puts encrypted arguments back. Without their key they stay as they are, and the run cannot be executed.
+    /// Decrypts arguments. Without the key they stay encrypted, and the run cannot be executed.
     fn open_arguments(&self, (space, run): (SpaceId, RunId), value: &mut Arc<Value>) {
         let Some(sealed) = value.get(SEALED) else { return };
-        match self.opened(&[&space.to_string(), PLACE, &run.to_string()], sealed) {
+        match self.opened(&[&space.to_string(), PURPOSE, &run.to_string()], sealed) {
             Ok(arguments) => {
                 if let Some(fields) = Arc::make_mut(value).as_object_mut() {
                     fields.remove(SEALED);
@@ -68,11 +69,11 @@ impl Store {
         }
     }
 
-    fn opened(&self, place: &[&str], sealed: &Value) -> Result<Value, CallError> {
+    fn opened(&self, purpose: &[&str], sealed: &Value) -> Result<Value, CallError> {
         let SealedText { key, blob } = SealedText::deserialize(sealed).map_err(failure::unreadable)?;
         let blob = STANDARD.decode(blob).map_err(failure::unreadable)?;
         let keys = self.keys().ring_with(&key);
-        let text = crypt::open(&keys, place, &Sealed { key_id: key, blob })?;
+        let text = crypt::open(&keys, purpose, &Sealed { key_id: key, blob })?;
         serde_json::from_str(text.expose_secret()).map_err(failure::unreadable)
     }
 
@@ -81,10 +82,10 @@ impl Store {
         run
     }
 
-    pub(super) fn opened_held(&self, held: Held) -> Held {
-        let Held { run, lease, steps, is_denied } = held;
+    pub(super) fn opened_claim(&self, claimed: ClaimedRun) -> ClaimedRun {
+        let ClaimedRun { run, lease, steps, is_denied } = claimed;
         let steps = self.opened_steps((run.space, run.id), steps);
-        Held { run: self.opened_run(run), lease, steps, is_denied }
+        ClaimedRun { run: self.opened_run(run), lease, steps, is_denied }
     }
 
     pub(super) fn opened_steps(&self, of: (SpaceId, RunId), mut steps: Vec<Step>) -> Vec<Step> {

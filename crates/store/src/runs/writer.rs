@@ -1,251 +1,231 @@
-//! Writes of many runs in one transaction: whoever comes while one is being kept is kept with the next.
+//! Group commit: writes of many runs in one transaction. Writes that arrive during a commit go into the next one.
 //!
-//! What is written lives beside each verb. A write that the database refuses for itself alone holds up no other.
+//! The writes themselves are in the other modules. If the database refuses one of them, the others are committed
+//! without it.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use haft_core::{BoxFuture, CallError, ErrorKind};
+use haft_core::{BoxFuture, CallError, ErrorKind, RunId};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 
-use super::Bell;
-use super::added::Added;
+use super::Notifications;
+use super::step_rows::StepRows;
 use crate::Store;
 use crate::db::{Db, Tx, args};
 use crate::failure;
 
-/// So many writes go together, at most.
-const TOGETHER: usize = 256;
+/// Maximum number of writes in one transaction.
+const MAX_BATCH: usize = 256;
 
-/// So often all others have their turn before a transaction begins.
-const ROUNDS: usize = 4;
+/// Maximum number of times that other tasks are scheduled before a transaction begins.
+const MAX_YIELDS: usize = 4;
 
-/// What PostgreSQL's notices about runs are called.
+/// The channel of PostgreSQL notifications about runs.
 pub(crate) const CHANNEL: &str = "haft_runs";
 
-/// Something to be kept.
-pub(super) trait Write: Send + Sync + 'static {
-    type Answer: Send + 'static;
-    /// Whether it needs the steps that were added before it, or changes such.
+/// A write to the journal.
+pub(super) trait JournalWrite: Send + Sync + 'static {
+    type Output: Send + 'static;
+    /// True if the write reads or changes rows of steps, so that the rows of earlier writes have to be inserted first.
     const READS_STEPS: bool = true;
 
-    /// Writes it. It may be asked more than once, and then writes the same.
-    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<Self::Answer, CallError>>;
-
-    /// Whether it can be written without anything being looked up, and wakes nobody.
-    fn is_plain(&self) -> bool {
-        false
-    }
-
-    /// Adds such a one to what is written together; what it answers if all of that is.
-    fn add(&self, _added: &mut Added) -> Option<Self::Answer> {
-        None
-    }
+    /// Executes the write. It may be repeated, and then has no further effect.
+    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<Self::Output, CallError>>;
 }
 
 /// A transaction that several writes share.
 pub(super) struct Batch {
     pub(super) tx: Tx,
-    /// Of the database's clock.
+    /// The database's clock.
     pub(super) now: Timestamp,
-    /// Added, and not yet written.
-    pub(super) added: Added,
-    /// There may be something to claim afterwards.
+    pub(super) steps: StepRows,
+    /// True if a run may have been queued.
     pub(super) wakes: bool,
+    /// Runs that workers execute, and whose waits have ended.
+    pub(super) changed: Vec<RunId>,
 }
 
 type Jobs = mpsc::Receiver<Box<dyn Job>>;
 
-/// Takes writes, and says what became of them.
+/// Executes writes in batches.
 #[derive(Clone)]
 pub(super) struct Writer {
     queue: mpsc::Sender<Box<dyn Job>>,
 }
 
 impl Writer {
-    /// One that ends with its last clone.
-    pub(super) fn start(store: Store, clock: Arc<Clock>, bell: Arc<Bell>) -> Self {
-        let (queue, jobs) = mpsc::channel(TOGETHER * 4);
+    /// Starts a writer, which ends with its last clone.
+    pub(super) fn start(store: Store, clock: Arc<Clock>, notifications: Arc<Notifications>) -> Self {
+        let (queue, jobs) = mpsc::channel(MAX_BATCH * 4);
         let (jobs, supervisor) = (Arc::new(AsyncMutex::new(jobs)), store.supervisor().clone());
-        let start = move || keep_all(store.clone(), clock.clone(), bell.clone(), jobs.clone());
+        let start = move || commit_all(store.clone(), clock.clone(), notifications.clone(), jobs.clone());
         // It ends with its senders.
         drop(supervisor.spawn("run journal writer", start));
         Self { queue }
     }
 
-    pub(super) async fn keep<W: Write>(&self, write: W) -> Result<W::Answer, CallError> {
-        let (reply, answer) = oneshot::channel();
-        let job = Box::new(Asked { write, answer: None, reply });
-        let gone = |_| failure::unavailable("the journal is closed".to_owned());
-        self.queue.send(job).await.map_err(|_| failure::unavailable("the journal is closed".to_owned()))?;
-        answer.await.map_err(gone)?
+    pub(super) async fn commit<W: JournalWrite>(&self, write: W) -> Result<W::Output, CallError> {
+        let (reply, output) = oneshot::channel();
+        let job = Box::new(QueuedWrite { write, output: None, reply });
+        let closed = || failure::unavailable("the journal is closed".to_owned());
+        self.queue.send(job).await.map_err(|_| closed())?;
+        output.await.map_err(|_| closed())?
     }
 }
 
-/// Writes one thing before the writer starts.
-pub(super) async fn write_once<W: Write>(
+/// Executes one write before the writer starts.
+pub(super) async fn commit_one<W: JournalWrite>(
     store: &Store,
     clock: &Clock,
     write: W,
-) -> Result<W::Answer, CallError> {
-    let (reply, answer) = oneshot::channel();
-    let mut job: [Box<dyn Job>; 1] = [Box::new(Asked { write, answer: None, reply })];
-    keep(store, clock, &mut job).await?;
-    job.into_iter().for_each(|job| job.answer());
-    answer.await.map_err(|_| failure::unavailable("the journal did not answer".to_owned()))?
+) -> Result<W::Output, CallError> {
+    let (reply, output) = oneshot::channel();
+    let mut job: [Box<dyn Job>; 1] = [Box::new(QueuedWrite { write, output: None, reply })];
+    commit(store, clock, &mut job).await?;
+    job.into_iter().for_each(|job| job.send_output());
+    output.await.map_err(|_| failure::unavailable("the journal did not answer".to_owned()))?
 }
 
-/// Writes jobs until all senders are gone. The callers of a batch during which it panics get an error.
-async fn keep_all(store: Store, clock: Arc<Clock>, bell: Arc<Bell>, jobs: Arc<AsyncMutex<Jobs>>) {
+/// Commits jobs until all senders are gone. If it panics, the callers of that batch get an error.
+async fn commit_all(
+    store: Store,
+    clock: Arc<Clock>,
+    notifications: Arc<Notifications>,
+    jobs: Arc<AsyncMutex<Jobs>>,
+) {
     let mut jobs = jobs.lock().await;
-    let (mut batch, mut together) = (Vec::with_capacity(TOGETHER), 1);
-    while jobs.recv_many(&mut batch, TOGETHER).await > 0 {
-        // Whoever is about to write something comes along, where there were several the last time.
-        for _ in 0..together.min(ROUNDS) {
+    let (mut batch, mut last_size) = (Vec::with_capacity(MAX_BATCH), 1);
+    while jobs.recv_many(&mut batch, MAX_BATCH).await > 0 {
+        // If there were several writes the last time, others are about to come.
+        for _ in 0..last_size.min(MAX_YIELDS) {
             tokio::task::yield_now().await;
         }
-        while let Some(job) = (batch.len() < TOGETHER).then(|| jobs.try_recv().ok()).flatten() {
+        while let Some(job) = (batch.len() < MAX_BATCH).then(|| jobs.try_recv().ok()).flatten() {
             batch.push(job);
         }
-        together = batch.len();
-        let wakes = match keep(&store, &clock, &mut batch).await {
-            Ok(wakes) => wakes,
-            // One of them is at fault, or met another process; each alone, and once more.
+        last_size = batch.len();
+        match commit(&store, &clock, &mut batch).await {
+            Ok(committed) => notifications.committed(committed),
+            // One of them is invalid or conflicts with another process: each is committed alone, and twice on conflict.
             Err(error) if error.kind() != ErrorKind::Unavailable => {
-                let mut wakes = false;
                 for job in &mut batch {
                     let alone = std::slice::from_mut(job);
-                    let kept = match keep(&store, &clock, alone).await {
+                    let committed = match commit(&store, &clock, alone).await {
                         Err(error) if error.kind() == ErrorKind::Conflict => {
-                            keep(&store, &clock, alone).await
+                            commit(&store, &clock, alone).await
                         }
-                        kept => kept,
+                        committed => committed,
                     };
-                    match kept {
-                        Ok(woke) => wakes |= woke,
+                    match committed {
+                        Ok(committed) => notifications.committed(committed),
                         Err(error) => job.fail(&error),
                     }
                 }
-                wakes
             }
-            Err(error) => {
-                batch.iter_mut().for_each(|job| job.fail(&error));
-                false
-            }
-        };
-        if wakes {
-            bell.ring();
+            Err(error) => batch.iter_mut().for_each(|job| job.fail(&error)),
         }
-        batch.drain(..).for_each(|job| job.answer());
+        batch.drain(..).for_each(|job| job.send_output());
     }
 }
 
-async fn keep(store: &Store, clock: &Clock, jobs: &mut [Box<dyn Job>]) -> Result<bool, CallError> {
-    if let Db::Sqlite(db) = store.db()
-        && jobs.iter().all(|job| job.is_plain())
-    {
-        let mut added = Added::at(clock.here()?);
-        jobs.iter_mut().for_each(|job| job.add(&mut added));
-        match added.write(db).await {
-            Ok(()) => return Ok(false),
-            Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
-            // Each finds out for itself.
-            Err(_) => {}
-        }
-    }
+/// Notifications for workers after a commit.
+#[derive(Default)]
+pub(super) struct Committed {
+    pub(super) wakes: bool,
+    pub(super) changed: Vec<RunId>,
+}
+
+async fn commit(store: &Store, clock: &Clock, jobs: &mut [Box<dyn Job>]) -> Result<Committed, CallError> {
     let mut tx = store.db().begin().await?;
     let now = clock.now(&mut tx).await?;
-    let mut batch = Batch { tx, now, added: Added::at(now), wakes: false };
+    let mut batch = Batch { tx, now, steps: StepRows::new(now), wakes: false, changed: Vec::new() };
     for job in jobs {
         job.write(&mut batch).await?;
     }
-    batch.write_added().await?;
-    let Batch { mut tx, wakes, .. } = batch;
-    if wakes && let Tx::Postgres(_) = &tx {
-        tx.run("SELECT pg_notify($1, '')", args![CHANNEL]).await?;
+    batch.insert_steps().await?;
+    let Batch { mut tx, wakes, changed, .. } = batch;
+    if let Tx::Postgres(_) = &tx {
+        if wakes {
+            tx.run("SELECT pg_notify($1, '')", args![CHANNEL]).await?;
+        }
+        for run in &changed {
+            tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, run.to_string()]).await?;
+        }
     }
     tx.commit().await?;
-    Ok(wakes)
+    Ok(Committed { wakes, changed })
 }
 
-/// A write with whoever waits for it, whatever it answers.
+/// A write with its caller, whatever its output.
 trait Job: Send {
-    fn is_plain(&self) -> bool;
-    fn add(&mut self, added: &mut Added);
     fn write<'t>(&'t mut self, batch: &'t mut Batch) -> BoxFuture<'t, Result<(), CallError>>;
     fn fail(&mut self, error: &CallError);
-    fn answer(self: Box<Self>);
+    fn send_output(self: Box<Self>);
 }
 
-struct Asked<W: Write> {
+struct QueuedWrite<W: JournalWrite> {
     write: W,
-    answer: Option<Result<W::Answer, CallError>>,
-    reply: oneshot::Sender<Result<W::Answer, CallError>>,
+    output: Option<Result<W::Output, CallError>>,
+    reply: oneshot::Sender<Result<W::Output, CallError>>,
 }
 
-impl<W: Write> Job for Asked<W> {
-    fn is_plain(&self) -> bool {
-        self.write.is_plain()
-    }
-
-    fn add(&mut self, added: &mut Added) {
-        self.answer = self.write.add(added).map(Ok);
-    }
-
+impl<W: JournalWrite> Job for QueuedWrite<W> {
     fn write<'t>(&'t mut self, batch: &'t mut Batch) -> BoxFuture<'t, Result<(), CallError>> {
         Box::pin(async move {
             if W::READS_STEPS {
-                batch.write_added().await?;
+                batch.insert_steps().await?;
             }
-            self.answer = Some(Ok(self.write.write(batch).await?));
+            self.output = Some(Ok(self.write.write(batch).await?));
             Ok(())
         })
     }
 
     fn fail(&mut self, error: &CallError) {
-        self.answer = Some(Err(error.clone()));
+        self.output = Some(Err(error.clone()));
     }
 
-    fn answer(self: Box<Self>) {
-        if let Some(answer) = self.answer {
-            // Whoever asked may have gone.
-            let _ = self.reply.send(answer);
+    fn send_output(self: Box<Self>) {
+        if let Some(output) = self.output {
+            // The caller may have been dropped.
+            let _ = self.reply.send(output);
         }
     }
 }
 
-/// The database's clock. That of an embedded one is this process's, and goes on evenly whatever is done to it.
+/// The database's clock. That of SQLite is a monotonic clock of this process.
 pub(super) struct Clock {
-    began: Timestamp,
-    since: Instant,
+    started_at: Timestamp,
+    started: Instant,
 }
 
 impl Clock {
     pub(super) fn start() -> Self {
-        Self { began: Timestamp::now(), since: Instant::now() }
+        Self { started_at: Timestamp::now(), started: Instant::now() }
     }
 
-    /// That of this process.
-    fn here(&self) -> Result<Timestamp, CallError> {
-        let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::ZERO);
-        let micros = self.began.saturating_add(passed).unwrap_or(self.began).as_microsecond();
+    /// The time of this process.
+    fn local(&self) -> Result<Timestamp, CallError> {
+        let passed = SignedDuration::try_from(self.started.elapsed()).unwrap_or(SignedDuration::ZERO);
+        let micros = self.started_at.saturating_add(passed).unwrap_or(self.started_at).as_microsecond();
         Timestamp::from_microsecond(micros).map_err(failure::unreadable)
     }
 
     pub(super) async fn now(&self, tx: &mut Tx) -> Result<Timestamp, CallError> {
         if let Tx::Sqlite(_) = tx {
-            return self.here();
+            return self.local();
         }
         let row = tx.row(POSTGRES_NOW, args![]).await?;
         row.ok_or_else(|| failure::unreadable("no clock"))?.time(0)
     }
 }
 
-const POSTGRES_NOW: &str = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)";
+pub(crate) const POSTGRES_NOW: &str =
+    "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)";
 
-/// Whether leases end by the clock: only where other processes may hold them.
-pub(super) fn leases_end(db: &Db) -> bool {
+/// Returns true if leases expire: only if other processes may execute the runs.
+pub(super) fn leases_expire(db: &Db) -> bool {
     match db {
         Db::Sqlite(_) => false,
         Db::Postgres(_) => true,

@@ -1,12 +1,12 @@
-//! What is sent to a run is heard by it, in order and once, whoever carries it on and whenever it was sent.
+//! Inbox messages through the worker: a run receives each one once and in order, whichever worker executes it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{BoxFuture, RunId, SpaceId, UserId};
 use haft_runs::{
-    About, Ended, Failpoints, GaveUp, Halt, Journal as _, NewRun, Place, Program, Programs, Run, RunContext,
-    RunStatus, Runs, Settings,
+    Executor, Failpoints, GiveUpReason, Halt, Journal as _, NewRun, Program, Programs, Run, RunContext,
+    RunEnd, RunLabels, RunStatus, Runs, WorkerSettings,
 };
 use haft_store::{RunJournal, Store};
 use serde_json::{Value, json};
@@ -15,53 +15,53 @@ use uuid::Uuid;
 
 use crate::support::{both, user};
 
-/// Writes down what it hears until it hears `stop`.
-struct Listener;
+/// Collects messages until it receives `stop`.
+struct Collector;
 
-impl Program for Listener {
+impl Program for Collector {
     fn name(&self) -> &'static str {
-        "listens"
+        "collects"
     }
 
-    fn run<'a>(&'a self, context: &'a mut RunContext) -> BoxFuture<'a, Result<Ended, Halt>> {
+    fn run<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<RunEnd, Halt>> {
         Box::pin(async move {
-            let mut heard: Vec<Value> = Vec::new();
+            let mut received: Vec<Value> = Vec::new();
             for turn in 0.. {
-                let patience = (turn == 0).then_some(Duration::from_secs(60));
-                heard.extend(context.receive(&turn.to_string(), patience).await?);
-                if heard.last().is_some_and(|last| last == "stop") {
+                let timeout = (turn == 0).then_some(Duration::from_secs(60));
+                received.extend(context.receive(&turn.to_string(), timeout).await?);
+                if received.last().is_some_and(|last| last == "stop") {
                     break;
                 }
             }
-            Ok(Ended { status: RunStatus::Succeeded, output: json!(heard), is_dead_letter: false })
+            Ok(RunEnd { status: RunStatus::Succeeded, output: json!(received), is_dead_letter: false })
         })
     }
 
-    fn gave_up<'a>(&'a self, _: &'a RunContext, _: GaveUp) -> BoxFuture<'a, Ended> {
-        let ended = Ended { status: RunStatus::Failed, output: Value::Null, is_dead_letter: true };
+    fn give_up<'a>(&'a self, _: &'a RunContext, _: GiveUpReason) -> BoxFuture<'a, RunEnd> {
+        let ended = RunEnd { status: RunStatus::Failed, output: Value::Null, is_dead_letter: true };
         Box::pin(std::future::ready(ended))
     }
 }
 
 fn runs(journal: &RunJournal) -> Runs {
-    let programs = Programs::default().with(Arc::new(Listener));
-    Runs::new(Arc::new(journal.clone()), programs, Settings::default(), Failpoints::default())
+    let programs = Programs::default().with(Arc::new(Collector));
+    Runs::new(Arc::new(journal.clone()), programs, WorkerSettings::default(), Failpoints::default())
 }
 
-fn listening(space: SpaceId, user: UserId) -> NewRun {
+fn collecting(space: SpaceId, user: UserId) -> NewRun {
     NewRun {
         id: RunId::from(Uuid::now_v7()),
         space,
         user: Some(user),
-        program: "listens",
-        about: About { lane: "l".to_owned(), name: "l".to_owned(), ..About::default() },
+        program: "collects",
+        labels: RunLabels { lane: "l".to_owned(), name: "l".to_owned(), ..RunLabels::default() },
         input: Arc::new(json!({})),
         priority: 0,
         delay: Duration::ZERO,
-        most_deaths: 3,
+        max_crashes: 3,
         key: None,
         parent: None,
-        place: Place::Queue,
+        executor: Executor::AnyWorker,
     }
 }
 
@@ -73,7 +73,7 @@ async fn until(journal: &RunJournal, space: SpaceId, id: RunId, status: RunStatu
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{id} was never {status:?}");
+    panic!("{id} did not become {status:?}");
 }
 
 async fn opened(store: &Store) -> RunJournal {
@@ -81,15 +81,15 @@ async fn opened(store: &Store) -> RunJournal {
 }
 
 #[tokio::test]
-async fn everything_is_heard_once_and_in_order() {
-    both(async |place| {
-        let store = place.open().await;
+async fn messages_are_received_once_and_in_order() {
+    both(async |db| {
+        let store = db.open().await;
         let (user, space) = user(&store, &format!("user-{}", Uuid::now_v7().simple())).await;
         let journal = opened(&store).await;
         let first = runs(&journal);
         let stop = CancellationToken::new();
-        let run = first.start(listening(space.id, user.id)).await.expect("started");
-        // Before it was ever carried on.
+        let run = first.start(collecting(space.id, user.id)).await.expect("started");
+        // Before its first claim.
         assert!(first.send(space.id, run.id, json!(0), None).await.expect("sent"));
         let sending = async {
             let waits = until(&journal, space.id, run.id, RunStatus::Waiting).await;
@@ -102,7 +102,7 @@ async fn everything_is_heard_once_and_in_order() {
         };
         let working = first.work(stop.clone(), Duration::from_secs(5));
         tokio::join!(working, sending);
-        // Nobody works meanwhile; another worker goes on with it.
+        // No worker runs now; another one continues the run.
         assert!(first.send(space.id, run.id, json!(300), None).await.expect("sent"));
         assert!(first.send(space.id, run.id, json!("stop"), None).await.expect("sent"));
         let (second, stop) = (runs(&journal), CancellationToken::new());
@@ -115,9 +115,12 @@ async fn everything_is_heard_once_and_in_order() {
         let mut expected: Vec<Value> = (0..=300).map(Value::from).collect();
         expected.push(json!("stop"));
         assert_eq!(ended.output, Some(Value::Array(expected)));
-        assert!(!second.send(space.id, run.id, json!("late"), None).await.expect("asked"), "nobody hears it");
+        assert!(
+            !second.send(space.id, run.id, json!("late"), None).await.expect("asked"),
+            "the run has ended"
+        );
         let stranger = SpaceId::from(Uuid::now_v7());
-        let other = second.start(listening(space.id, user.id)).await.expect("started");
+        let other = second.start(collecting(space.id, user.id)).await.expect("started");
         assert!(
             !second.send(stranger, other.id, json!(1), None).await.expect("asked"),
             "another space's run"

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use haft_core::{BoxFuture, CallError, ErrorKind, RunId};
 use haft_runs::{
-    About, Ended, Failpoints, GaveUp, Halt, NewRun, Place, Program, Programs, RunContext, RunStatus, Runs,
-    Settings,
+    Executor, Failpoints, GiveUpReason, Halt, NewRun, Program, Programs, RunContext, RunEnd, RunLabels,
+    RunStatus, Runs, WorkerSettings,
 };
 use haft_store::RunJournal;
 use serde_json::{Value, json};
@@ -34,14 +34,14 @@ impl Program for Panicking {
         self.name
     }
 
-    fn run<'a>(&'a self, _: &'a mut RunContext) -> BoxFuture<'a, Result<Ended, Halt>> {
+    fn run<'a>(&'a self, _: &'a RunContext) -> BoxFuture<'a, Result<RunEnd, Halt>> {
         Box::pin(async { Err(Halt::Failed(CallError::text(ErrorKind::Internal, "it failed"))) })
     }
 
-    fn gave_up<'a>(&'a self, _: &'a RunContext, _: GaveUp) -> BoxFuture<'a, Ended> {
+    fn give_up<'a>(&'a self, _: &'a RunContext, _: GiveUpReason) -> BoxFuture<'a, RunEnd> {
         let left = self.panics.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         assert!(left.is_err(), "panics outside of the program");
-        let ended = Ended { status: RunStatus::Failed, output: Value::Null, is_dead_letter: false };
+        let ended = RunEnd { status: RunStatus::Failed, output: Value::Null, is_dead_letter: false };
         Box::pin(std::future::ready(ended))
     }
 }
@@ -55,21 +55,21 @@ async fn run_is_executed_again_after_its_worker_panicked_and_ends_after_the_last
         let programs = Programs::default()
             .with(Panicking::program("panics once", 1))
             .with(Panicking::program("panics always", u32::MAX));
-        let runs = Runs::new(Arc::new(journal), programs, Settings::default(), Failpoints::default());
-        let start = async |program: &'static str, most_deaths: u32| {
+        let runs = Runs::new(Arc::new(journal), programs, WorkerSettings::default(), Failpoints::default());
+        let start = async |program: &'static str, max_crashes: u32| {
             let new = NewRun {
                 id: RunId::from(Uuid::now_v7()),
                 space: space.id,
                 user: Some(user.id),
                 program,
-                about: About { lane: "l".to_owned(), name: "l".to_owned(), ..About::default() },
+                labels: RunLabels { lane: "l".to_owned(), name: "l".to_owned(), ..RunLabels::default() },
                 input: Arc::new(json!({})),
                 priority: 0,
                 delay: Duration::ZERO,
-                most_deaths,
+                max_crashes,
                 key: None,
                 parent: None,
-                place: Place::Queue,
+                executor: Executor::AnyWorker,
             };
             runs.start(new).await.expect("started").id
         };
@@ -86,9 +86,9 @@ async fn run_is_executed_again_after_its_worker_panicked_and_ends_after_the_last
         };
         let ((), ended) = tokio::join!(runs.work(stop.clone(), Duration::from_secs(5)), ending);
         let [once, always] = ended.as_slice() else { panic!("{ended:?}") };
-        assert_eq!((once.status, once.deaths, once.is_dead_letter), (RunStatus::Failed, 1, false));
+        assert_eq!((once.status, once.crashes, once.is_dead_letter), (RunStatus::Failed, 1, false));
         assert_eq!(once.output, Some(Value::Null), "its program ended it");
-        assert_eq!((always.status, always.deaths, always.is_dead_letter), (RunStatus::Failed, 1, true));
+        assert_eq!((always.status, always.crashes, always.is_dead_letter), (RunStatus::Failed, 1, true));
         let output = always.output.as_ref().expect("an output");
         assert_eq!(output["error"]["kind"], "Internal", "{output}");
     })

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use haft_core::space::Role;
 use haft_core::{ErrorKind, RunId, SpaceId, UserId};
-use haft_runs::{About, Held, Journal as _, NewRun, Place, Suspended, Wait, WorkerId};
+use haft_runs::{
+    ClaimedRun, Executor, Journal as _, NewRun, ReleaseReason, RunLabels, StepWrites, Suspension, Wait,
+    WorkerId,
+};
 use haft_store::{RunJournal, Store};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -24,20 +27,20 @@ fn new(space: SpaceId, user: Option<UserId>, input: Value) -> NewRun {
         space,
         user,
         program: "call",
-        about: About { lane: "mail".to_owned(), name: "mail".to_owned(), ..About::default() },
+        labels: RunLabels { lane: "mail".to_owned(), name: "mail".to_owned(), ..RunLabels::default() },
         input: Arc::new(input),
         priority: 0,
         delay: Duration::ZERO,
-        most_deaths: 3,
+        max_crashes: 3,
         key: None,
         parent: None,
-        place: Place::Queue,
+        executor: Executor::AnyWorker,
     }
 }
 
-async fn claim(journal: &RunJournal) -> Held {
+async fn claim(journal: &RunJournal) -> ClaimedRun {
     let claimed = journal.claim(WorkerId(Uuid::now_v7()), 8, LEASE).await.expect("claimed");
-    let [held] = <[Held; 1]>::try_from(claimed.held).expect("one run");
+    let [held] = <[ClaimedRun; 1]>::try_from(claimed.runs).expect("one run");
     held
 }
 
@@ -52,10 +55,10 @@ async fn claims_report_whether_the_user_may_call() {
         let claim_denied = async |user: Option<UserId>| {
             journal.start(Arc::new(new(team, user, json!({}))), LEASE).await.expect("started");
             let held = claim(&journal).await;
-            journal.release(held.lease, Arc::default()).await.expect("released");
+            journal.release(held.lease, Arc::default(), ReleaseReason::Unavailable).await.expect("released");
             let again = claim(&journal).await;
             assert_eq!(held.is_denied, again.is_denied);
-            let ended = haft_runs::Ended {
+            let ended = haft_runs::RunEnd {
                 status: haft_runs::RunStatus::Failed,
                 output: Value::Null,
                 is_dead_letter: false,
@@ -95,14 +98,11 @@ async fn redacted_arguments_are_encrypted_and_decrypted_for_the_worker() {
         journal.start(Arc::new(started), LEASE).await.expect("started");
         let held = claim(&journal).await;
         assert_eq!(*held.run.input, input);
-        let wait = Wait {
-            key: "approval:1".to_owned(),
-            for_what: "approval".to_owned(),
-            shown: None,
-            at_most: None,
-        };
-        let waits = Suspended { waits: vec![wait], ..Suspended::default() };
-        assert!(journal.suspend(held.lease, waits).await.expect("suspended"));
+        let wait =
+            Wait { key: "approval:1".to_owned(), kind: "approval".to_owned(), details: None, timeout: None };
+        let writes = StepWrites { waits: vec![wait.clone()], ..StepWrites::default() };
+        let suspension = Suspension { waits: vec![wait], ..Suspension::default() };
+        assert!(journal.suspend(held.lease, Arc::new(writes), suspension).await.expect("suspended"));
         let decision = json!({"isApproved": true, "arguments": secret, "shown": {"text": "***"}});
         journal
             .decide(home.id, id, Some(ada.id), true, ("approval:1", decision.clone()))
@@ -140,7 +140,7 @@ async fn no_run_is_claimed_under_a_newer_schema_of_a_shared_database() {
             assert_eq!(kind(store.check_schema().await), ErrorKind::Conflict);
         } else {
             // The directory is locked, so no other process can upgrade the database.
-            assert_eq!(claimed.expect("claimed").held.len(), 1);
+            assert_eq!(claimed.expect("claimed").runs.len(), 1);
         }
     })
     .await;

@@ -211,7 +211,7 @@ async fn late_cancel_does_not_stop_the_next_turn() {
     server.terminate();
     assert_eq!(server.ended().await, Some(0));
     // The state after a cancel that arrived while the finished turn was being persisted.
-    let sql = format!("UPDATE runs SET status = 'queued', cancel_asked = 1 WHERE id = '{id}'");
+    let sql = format!("UPDATE runs SET status = 'queued', cancel_requested = 1 WHERE id = '{id}'");
     let Some(()) = crate::survival::statement(&place, &settings, "haft.db", &sql) else { return };
     let (_server, api) = settings.start().await;
     eventually("the conversation is idle", async || {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use haft_core::{RunId, SpaceId};
-use haft_runs::{Journal as _, NewRun, Place as Where, Run};
+use haft_runs::{Executor, Journal as _, NewRun, Run};
 use haft_store::{Database, Key, MasterKeys, RunJournal, Store};
 use haft_testkit::{HaftProcess, TestStorage};
 use serde_json::{Value, json};
@@ -62,22 +62,22 @@ async fn queue_copies(database: &Database, space: SpaceId, like: RunId, count: u
 
 fn copy(like: &Run, is_delayed: bool) -> NewRun {
     let id = RunId::from(Uuid::now_v7());
-    let (mut about, mut input) = (like.about.clone(), Value::clone(&like.input));
-    about.call_id = Some(id.to_string());
+    let (mut labels, mut input) = (like.labels.clone(), Value::clone(&like.input));
+    labels.call_id = Some(id.to_string());
     input["callId"] = json!(id);
     NewRun {
         id,
         space: like.space,
         user: like.user,
         program: "call",
-        about,
+        labels,
         input: Arc::new(input),
         priority: like.priority,
         delay: if is_delayed { Duration::from_secs(3600) } else { Duration::ZERO },
-        most_deaths: like.most_deaths,
+        max_crashes: like.max_crashes,
         key: None,
         parent: None,
-        place: Where::Queue,
+        executor: Executor::AnyWorker,
     }
 }
 

@@ -1,17 +1,16 @@
-//! An older server beside a newer one on one PostgreSQL: the older one claims no more runs. Servers of this
-//! version or later log the reason and stop.
+//! An older server beside a newer one on one PostgreSQL: the newer one waits until the older one executes nothing, and
+//! the older one then stops and logs the reason.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_testkit::{Upstream, json_reply};
 use serde_json::json;
+use tokio::sync::Semaphore;
 
-use crate::survival::database::{Database, ask, psql};
+use crate::survival::database::{Database, psql};
 use crate::survival::{Settings, skipped};
 use crate::tasks::{accepted_task, execute, make, wait_for_status};
-
-/// Number of tasks in the test with the release candidate.
-const TASKS: usize = 8;
 
 #[tokio::test]
 async fn older_server_stops_when_a_newer_one_upgraded_the_database() {
@@ -41,33 +40,42 @@ async fn older_server_stops_when_a_newer_one_upgraded_the_database() {
 }
 
 #[tokio::test]
-async fn release_candidate_claims_nothing_beside_this_version() {
+async fn previous_version_ends_its_tasks_before_this_version_upgrades_and_stops_after() {
     let Ok(previous) = std::env::var("HAFT_PREVIOUS_BINARY") else {
         return skipped("HAFT_PREVIOUS_BINARY is not set; scripts/previous builds it");
     };
     let Some(database) = Database::new() else { return };
-    let url = database.url();
-    let upstream = Upstream::start_async(|_| async {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        json_reply(200, &json!({}))
-    })
-    .await;
-    // One task at a time, so that others are in the queue while the candidate polls it every second.
-    let settings = Settings::sharing(&url).with("HAFT_TASK_PLACES", "1");
-    // A call that the candidate executes would fail.
-    let older = settings.clone().with("HAFT_ALLOW_PRIVATE_NETWORKS", "10.0.0.0/8");
-    let (_older, older_api) = older.start_behind("exec \"$1\" serve", &previous).await;
+    let settings = Settings::sharing(&database.url());
+    let (upstream, permits) = gated_upstream().await;
+    let (mut older, older_api) = settings.start_behind("exec \"$1\" serve", &previous).await;
+    make(&older_api, json!({"name": "note", "description": "d", "url": upstream.url("/"), "method": "POST"}))
+        .await;
+    let options = json!({"options": {"mode": "async"}});
+    let executed = accepted_task(&execute(&older_api, "note", options.clone()).await);
+    wait_for_status(&older_api, &executed, "running").await;
+    let refused = settings.haft(&["worker"], "").await;
+    let message = "An older Haft is executing 1 tasks";
+    assert!(refused.code != 0 && refused.stderr.contains(message), "{}", refused.stderr);
+    let later = accepted_task(&execute(&older_api, "note", json!({"options": {"delay": 5}})).await);
+    permits.add_permits(2);
+    wait_for_status(&older_api, &executed, "succeeded").await;
     let (_server, api) = settings.start().await;
-    make(&api, json!({"name": "note", "description": "d", "url": upstream.url("/"), "method": "POST"})).await;
-    let mut ids = Vec::new();
-    for _ in 0..TASKS {
-        ids.push(accepted_task(&execute(&api, "note", json!({"options": {"mode": "async"}})).await));
-    }
-    for id in ids {
-        wait_for_status(&api, &id, "succeeded").await;
-    }
-    assert_eq!(upstream.seen().len(), TASKS, "each task was executed once");
-    assert_eq!(ask(&url, "SELECT COUNT(*) FROM runs WHERE worker IS NOT NULL OR deaths > 0"), "0");
-    let answer = execute(&older_api, "calculator", json!({"arguments": {"expression": "1+1"}})).await;
-    assert_eq!(answer.status, 200, "the candidate keeps answering: {}", answer.body);
+    wait_for_status(&api, &later, "succeeded").await;
+    wait_for_status(&api, &executed, "succeeded").await;
+    assert_eq!(upstream.seen().len(), 2, "each task was executed once");
+    assert!(older.ends_within(Duration::from_secs(30)).await, "the older version stops by itself");
+}
+
+/// An upstream that answers one request for each permit.
+async fn gated_upstream() -> (Upstream, Arc<Semaphore>) {
+    let permits = Arc::new(Semaphore::new(0));
+    let gate = permits.clone();
+    let upstream = Upstream::start_async(move |_| {
+        let gate = gate.clone();
+        async move {
+            gate.acquire().await.expect("open").forget();
+            json_reply(200, &json!({}))
+        }
+    });
+    (upstream.await, permits)
 }

@@ -103,7 +103,7 @@ pub(super) async fn make(
         return Err(CallError::new(ErrorKind::Conflict, Message::new(&NOT_ASKED)).into());
     }
     let longest = haft_engine::now().saturating_add(LONGEST).unwrap_or(Timestamp::MAX);
-    let until = found.step.until.unwrap_or(longest).min(longest);
+    let until = found.step.deadline.unwrap_or(longest).min(longest);
     // A signature knows whole seconds.
     let expires_at = Timestamp::from_second(until.as_second()).unwrap_or(until);
     let number = version_of(&found.step);

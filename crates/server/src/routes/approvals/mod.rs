@@ -11,8 +11,9 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use haft_core::call::Consent;
 use haft_core::{CallError, ErrorKind, Locale, Message, RunId, SpaceId, Template};
-use haft_runs::{CallRun, Decision, Run, Step, StepState};
+use haft_runs::{Run, Step, StepState};
 use haft_store::Approval;
+use haft_tasks::{CallRun, Decision};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -103,7 +104,7 @@ impl<'a> Shown<'a> {
     fn of(approval: &'a Approval, locale: Locale) -> Self {
         let Approval { run, step } = approval;
         let field =
-            |name: &str| step.shown.as_ref().and_then(|shown| shown.get(name)).unwrap_or(&Value::Null);
+            |name: &str| step.details.as_ref().and_then(|details| details.get(name)).unwrap_or(&Value::Null);
         let said = step.output.as_deref().and_then(|said| Decision::deserialize(said).ok());
         let status = match (step.state, &said) {
             (StepState::Waiting, _) => "waiting",
@@ -126,9 +127,9 @@ impl<'a> Shown<'a> {
                 let message = Message::new(template).with("version", version_of(step));
                 message.with("approved", approved).render(locale)
             }),
-            call_id: run.about.call_id.as_deref(),
-            agent_id: run.about.agent.as_deref(),
-            conversation_id: run.about.conversation.as_deref(),
+            call_id: run.labels.call_id.as_deref(),
+            agent_id: run.labels.agent.as_deref(),
+            conversation_id: run.labels.conversation.as_deref(),
             user_id: run.user,
             status,
             decision: said.map(|said| {
@@ -137,7 +138,7 @@ impl<'a> Shown<'a> {
                 json!({"note": note, "arguments": arguments, "userId": by, "byLink": by_link})
             }),
             asked_at: run.created_at,
-            expires_at: step.until,
+            expires_at: step.deadline,
         }
     }
 }
@@ -221,7 +222,7 @@ async fn decide(
 
 /// The version of the tool that a step asks about.
 fn version_of(step: &Step) -> u64 {
-    step.shown.as_ref().and_then(|shown| shown["version"].as_u64()).unwrap_or_default()
+    step.details.as_ref().and_then(|details| details["version"].as_u64()).unwrap_or_default()
 }
 
 /// Arguments that a person gives in place of those that were shown, and how they are shown, where that differs.
@@ -238,7 +239,7 @@ async fn edit(
     let steps = tasks(state)?.journal.steps(run.space, run.id).await?;
     let call = call.with_edits(steps.iter());
     let caller = call.caller(run);
-    let shown = step.shown.as_ref().map(|shown| &shown["arguments"]);
+    let shown = step.details.as_ref().map(|details| &details["arguments"]);
     let mut request = call.request();
     request.arguments = restored(edited, shown, &call.arguments);
     request.options.consent = Consent::Given;

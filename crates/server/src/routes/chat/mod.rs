@@ -20,7 +20,7 @@ use haft_core::error::ROOT;
 use haft_core::tool::input::camel_keys;
 use haft_core::{CallError, Caller, ErrorKind, Message, ModelOptions, RunId, Violation};
 use haft_engine::now;
-use haft_runs::{RunKey, WholeRun};
+use haft_runs::{RunKey, RunWithSteps};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -159,7 +159,7 @@ async fn answer(
             let messages = messages::read(&wish.messages, false).map_err(CallError::invalid)?;
             let whole = super::conversations::find_whole(state, &caller, &id.to_string()).await?;
             check_new(&wish)?;
-            check_agent(state, &caller, &wish, whole.run.about.agent.as_deref()).await?;
+            check_agent(state, &caller, &wish, whole.run.labels.agent.as_deref()).await?;
             // What was said before with the same key is answered once more, and changes nothing.
             if let Some(turn) = wish.replaces
                 && !was_said(tasks, &caller, id, key.as_ref()).await?
@@ -179,7 +179,7 @@ async fn answer(
         Some(whole) => {
             let id = whole.run.id;
             let place = if is_keyed { Place::default() } else { last_place(tasks, &whole)? };
-            if !tasks.chat.say(&caller, whole, &Letter::Said(said), key).await? {
+            if !tasks.chat.send(&caller, id, &Letter::Said(said), key).await? {
                 return Err(super::conversations::missing(&id.to_string()).into());
             }
             (id, place)
@@ -187,7 +187,7 @@ async fn answer(
         None => {
             let chat = begun(state, &caller, &wish, said).await?;
             let id = RunId::from(Uuid::now_v7());
-            (tasks.chat.begin(&caller, id, &chat, Keeping::Kept, key).await?, Place::default())
+            (tasks.chat.start(&caller, id, &chat, Keeping::Kept, key).await?, Place::default())
         }
     };
     let answering = Answering { id, letter, place, way, is_keyed };
@@ -338,7 +338,7 @@ pub(crate) async fn was_said(
     }
 }
 
-fn check_turn(whole: &WholeRun, turn: u32) -> Result<(), CallError> {
+fn check_turn(whole: &RunWithSteps, turn: u32) -> Result<(), CallError> {
     let transcript = said_in(&whole.run, &whole.steps)?;
     if transcript.turns.iter().any(|known| known.turn == turn) {
         return Ok(());
@@ -348,13 +348,13 @@ fn check_turn(whole: &WholeRun, turn: u32) -> Result<(), CallError> {
 }
 
 /// After what was said before.
-pub(crate) fn last_place(tasks: &Tasks, whole: &WholeRun) -> Result<Place, CallError> {
-    let WholeRun { run, steps, .. } = whole;
+pub(crate) fn last_place(tasks: &Tasks, whole: &RunWithSteps) -> Result<Place, CallError> {
+    let RunWithSteps { run, steps, .. } = whole;
     // What is under way here is known without looking.
     if let Some(talk) = tasks.chat.live().talk(run.id) {
         return Ok(Place::after(if talk.is_over() { talk.turn } else { talk.turn.saturating_sub(1) }));
     }
-    if run.is_at_rest() {
+    if run.is_idle() {
         return Ok(Place::after(Transcript::last_of(steps)));
     }
     let transcript = said_in(run, steps)?;

@@ -44,7 +44,7 @@ pub(super) async fn export(
             let text = serde_json::to_string_pretty(&data).unwrap_or_default();
             (text, "application/json", "json")
         }
-        "markdown" => (markdown(&run.about.name, &transcript), "text/markdown; charset=utf-8", "md"),
+        "markdown" => (markdown(&run.labels.name, &transcript), "text/markdown; charset=utf-8", "md"),
         _ => {
             let violation = Violation::new("format", Message::new(&BAD_FORMAT));
             return Err(CallError::invalid(vec![violation]).into());

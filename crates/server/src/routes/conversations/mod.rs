@@ -13,7 +13,7 @@ use haft_agent::{Finish, GoOn, Letter, Said, Transcript, ends_name, kept_files};
 use haft_core::{
     AgentId, ArtifactRef, CallError, Caller, ErrorKind, Message, RunId, SpaceId, Template, UserId, Violation,
 };
-use haft_runs::{Run, Step, WholeRun};
+use haft_runs::{Run, RunWithSteps, Step};
 use haft_store::ConversationFilter;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ use crate::app::AppState;
 use crate::auth::{Known, Who};
 use crate::body::{JsonBody, MaybeJsonBody, read as body_of};
 use crate::chat::follow::{Follow, Place};
-use crate::chat::{messages, said_in, shown, to_go_on, transcript};
+use crate::chat::{find_conversation, messages, said_in, shown, transcript};
 use crate::envelope;
 use crate::error::Failure;
 use crate::events::Moved;
@@ -119,13 +119,17 @@ pub(crate) fn missing(name: &str) -> CallError {
 pub(crate) async fn find(state: &AppState, caller: &Caller, name: &str) -> Result<Run, CallError> {
     let (Ok(id), Some(user)) = (name.parse::<RunId>(), caller.user) else { return Err(missing(name)) };
     let found = tasks(state)?.journal.conversation(caller.space, user, id).await?;
-    found.filter(|run| run.about.conversation.is_some()).ok_or_else(|| missing(name))
+    found.filter(|run| run.labels.conversation.is_some()).ok_or_else(|| missing(name))
 }
 
 /// The same with all that was said in it, for who says more.
-pub(crate) async fn find_whole(state: &AppState, caller: &Caller, name: &str) -> Result<WholeRun, CallError> {
+pub(crate) async fn find_whole(
+    state: &AppState,
+    caller: &Caller,
+    name: &str,
+) -> Result<RunWithSteps, CallError> {
     let (Ok(id), Some(user)) = (name.parse::<RunId>(), caller.user) else { return Err(missing(name)) };
-    to_go_on(tasks(state)?, caller.space, user, id).await?.ok_or_else(|| missing(name))
+    find_conversation(&tasks(state)?.journal, caller.space, user, id).await?.ok_or_else(|| missing(name))
 }
 
 #[derive(Deserialize)]
@@ -168,7 +172,7 @@ async fn facts(
     run: &Run,
     names: &mut HashMap<String, Option<String>>,
 ) -> Result<Value, CallError> {
-    let name = match &run.about.agent {
+    let name = match &run.labels.agent {
         Some(id) => {
             if !names.contains_key(id) {
                 let known = id.parse::<AgentId>().map(|id| id.to_string()).unwrap_or_default();
@@ -250,7 +254,6 @@ async fn remove(
     if let Some(user) = caller.user {
         tasks.journal.delete_conversation(caller.space, user, run.id).await?;
         remove_files(&state, caller.space, user, &steps).await?;
-        tasks.chat.forget(run.id);
         let status = "deleted";
         state.listeners.tell_of(Moved { space: caller.space, user, id: run.id, status });
     }
@@ -331,7 +334,7 @@ async fn go_on(
     };
     let is_keyed = key.is_some();
     let (run, place) = (whole.run.id, if is_keyed { Place::default() } else { last_place(tasks, &whole)? });
-    if !tasks.chat.say(&caller, whole, &letter, key).await? {
+    if !tasks.chat.send(&caller, whole.run.id, &letter, key).await? {
         return Err(missing(&name).into());
     }
     let way = match (stream, detach) {

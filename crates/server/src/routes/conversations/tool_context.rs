@@ -29,7 +29,7 @@ pub(super) async fn read(
     let journal = &tasks(&state)?.journal;
     let transcript = transcript(journal, &run).await?;
     let tools = state.tools_of(&caller).await?;
-    let agent = match &run.about.agent {
+    let agent = match &run.labels.agent {
         Some(id) => state.store.agent(caller.space, id).await?,
         None => None,
     };

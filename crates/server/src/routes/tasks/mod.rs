@@ -6,8 +6,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use haft_core::{CallError, ErrorKind, Message, RunId, Template};
-use haft_runs::{CallRun, Ended, Run, RunStatus};
+use haft_runs::{Run, RunEnd, RunStatus};
 use haft_store::RunFilter;
+use haft_tasks::CallRun;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -156,11 +157,12 @@ async fn retry(
 ) -> Result<Response, Failure> {
     let (tasks, run) = find(&state, visitor.space, &id).await?;
     if CallRun::is_denied(&tasks.journal.steps(visitor.space, run.id).await?) {
-        let message = Message::new(&DENIED).with("tool", &run.about.name);
+        let message = Message::new(&DENIED).with("tool", &run.labels.name);
         return Err(CallError::new(ErrorKind::Conflict, message).into());
     }
     let input = call_of(&run)?.retried(&state.tools, &run, visitor.user.id).await?;
-    let run = tasks.journal.retry(visitor.space, run.id, visitor.user.id, &input, &CallRun::ANEW).await?;
+    let run =
+        tasks.journal.retry(visitor.space, run.id, visitor.user.id, &input, &CallRun::REPEATED_STEPS).await?;
     Ok(envelope::success(StatusCode::OK, Shown::from(&run)))
 }
 
@@ -204,7 +206,7 @@ async fn resolve(
         Resolved::Succeeded => RunStatus::Succeeded,
         Resolved::Failed => RunStatus::Failed,
     };
-    let ended = Ended { status, output, is_dead_letter: false };
+    let ended = RunEnd { status, output, is_dead_letter: false };
     let run = tasks.journal.resolve(visitor.space, run.id, Some(visitor.user.id), ended).await?;
     Ok(envelope::success(StatusCode::OK, Shown::from(&run)))
 }

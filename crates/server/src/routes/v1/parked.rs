@@ -2,7 +2,7 @@
 
 use haft_agent::{CallState, Finish, GoOn, Letter, Message, Returned, Transcript, Turn};
 use haft_core::{CallError, CallId, Caller, RunId};
-use haft_runs::{RunKey, WholeRun};
+use haft_runs::{RunKey, RunWithSteps};
 use sha2::{Digest, Sha256};
 
 use super::completions::client_calls;
@@ -43,7 +43,7 @@ pub(super) async fn go_on(
     if !question.is_with(&whole.run) {
         return Ok(None);
     }
-    let kept = whole.run.about.conversation.is_some().then_some(id);
+    let kept = whole.run.labels.conversation.is_some().then_some(id);
     let Some(last) = transcript.turns.last() else { return Ok(None) };
     let messages = question.said_now();
     let letter = letter_of(id, turn, &places, &messages);
@@ -65,7 +65,7 @@ pub(super) async fn go_on(
     let returned = Returned { id: letter.clone(), results, messages, asked: question.asked(asked) };
     let key = RunKey { key: letter.clone(), digest: letter.clone() };
     let place = Place::after(last.turn);
-    if !tasks.chat.say(caller, whole, &Letter::Returned(returned), Some(key)).await? {
+    if !tasks.chat.send(caller, id, &Letter::Returned(returned), Some(key)).await? {
         return Ok(None);
     }
     Ok(Some(Course::of_run(tasks, caller, id, letter, place).kept_as(kept)))
@@ -74,7 +74,7 @@ pub(super) async fn go_on(
 /// What was sent before: it is heard once more, and gone on with where it failed.
 async fn again(
     (begun, last): (&Turn, &Turn),
-    whole: WholeRun,
+    whole: RunWithSteps,
     letter: &str,
     question: &Question,
     state: &AppState,
@@ -92,7 +92,7 @@ async fn again(
     let anew = letter_id(None);
     let place = last_place(tasks, &whole)?;
     let go_on = Letter::GoOn(GoOn { id: anew.clone(), asked: question.asked(asked) });
-    if !tasks.chat.say(caller, whole, &go_on, None).await? {
+    if !tasks.chat.send(caller, id, &go_on, None).await? {
         return Ok(None);
     }
     Ok(Some(Course::of_run(tasks, caller, id, anew, place)))

@@ -36,7 +36,7 @@ pub(super) async fn restore(
             break;
         }
         runs.insert(*run);
-        let found = tasks.journal.whole(caller.space, *run).await?;
+        let found = tasks.journal.with_steps(caller.space, *run).await?;
         let Some(whole) = found.filter(|whole| whole.run.program == "chat" && whole.run.user == Some(user))
         else {
             continue;

@@ -9,7 +9,7 @@ use haft_agent::{
 };
 use haft_core::{CallError, Caller, Message as Words, RunId, Violation};
 use haft_llm::ModelTool;
-use haft_runs::{Run, RunKey, WholeRun};
+use haft_runs::{Run, RunKey, RunWithSteps};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -20,7 +20,7 @@ use super::models::Who;
 use super::reading::{Fields, no_result};
 use super::{parked, provider_calls};
 use crate::app::AppState;
-use crate::chat::{said_in, to_go_on};
+use crate::chat::{find_conversation, said_in};
 use crate::request::Asked;
 use crate::routes::chat::{asked_at, last_place, letter_id, tasks, unsupported_option};
 
@@ -127,7 +127,7 @@ impl Question {
 
     /// Whether a run is with whom the client asks.
     pub(super) fn is_with(&self, run: &Run) -> bool {
-        run.about.agent == self.who.agent.map(|agent| agent.to_string())
+        run.labels.agent == self.who.agent.map(|agent| agent.to_string())
     }
 
     /// Begins anew with all that the client knows.
@@ -176,7 +176,7 @@ impl Question {
         };
         let id = RunId::from(Uuid::now_v7());
         let key = named.map(|name| RunKey { key: key_of(name), digest: id.to_string() });
-        let id = tasks.chat.begin(caller, id, &chat, keeping, key).await?;
+        let id = tasks.chat.start(caller, id, &chat, keeping, key).await?;
         let kept = (keeping == Keeping::Kept).then_some(id);
         Ok(Course::of_run(tasks, caller, id, letter, crate::chat::follow::Place::default()).kept_as(kept))
     }
@@ -206,14 +206,14 @@ impl Question {
         let (letter, asked) = (letter_id(None), self.asked(asked));
         let said = Said { id: letter.clone(), messages, replaces, tools: Vec::new(), asked };
         let place = last_place(tasks, &whole)?;
-        if !tasks.chat.say(caller, whole, &Letter::Said(said), None).await? {
+        if !tasks.chat.send(caller, id, &Letter::Said(said), None).await? {
             return Err(no_conversation(&id.to_string()));
         }
         Ok(Course::of_run(tasks, caller, id, letter, place).kept_as(Some(id)))
     }
 
     /// Refuses what is said in a conversation that waits for results of the client's calls.
-    fn check_waiting(&self, whole: &WholeRun) -> Result<(), CallError> {
+    fn check_waiting(&self, whole: &RunWithSteps) -> Result<(), CallError> {
         let transcript = said_in(&whole.run, &whole.steps)?;
         let Some(last) = transcript.turns.last() else { return Ok(()) };
         let missing = parked::missing_results(whole.run.id, last, &[]);
@@ -278,10 +278,12 @@ pub(super) async fn conversation(
     state: &AppState,
     caller: &Caller,
     id: RunId,
-) -> Result<WholeRun, CallError> {
+) -> Result<RunWithSteps, CallError> {
     let name = id.to_string();
     let Some(user) = caller.user else { return Err(no_conversation(&name)) };
-    to_go_on(tasks(state)?, caller.space, user, id).await?.ok_or_else(|| no_conversation(&name))
+    find_conversation(&tasks(state)?.journal, caller.space, user, id)
+        .await?
+        .ok_or_else(|| no_conversation(&name))
 }
 
 fn no_conversation(name: &str) -> CallError {

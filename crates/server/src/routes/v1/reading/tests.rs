@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use haft_agent::{ChatRun, Transcript};
 use haft_core::Effect;
-use haft_runs::{DoneStep, INBOX, Step};
+use haft_runs::{INBOX, Step};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -89,12 +89,12 @@ fn the_check_for_missing_results_takes_linear_work() {
 }
 
 /// A conversation as it is stored: one answer per turn, with two calls.
-fn stored(turns: usize) -> HashMap<String, Step> {
+fn stored(turns: usize) -> HashMap<String, Arc<Step>> {
     let at = Timestamp::UNIX_EPOCH;
     let mut steps = HashMap::new();
     let mut add = |key: String, output: Value| {
-        let step = DoneStep { key: key.clone(), effect: Effect::Read, output: Arc::new(output) };
-        steps.insert(key, Step::done(step));
+        let step = Step::done(&key, Effect::Read, Arc::new(output));
+        steps.insert(key, Arc::new(step));
     };
     for turn in 1..=turns {
         let call =
@@ -122,7 +122,7 @@ fn a_stored_conversation_is_read_with_a_linear_number_of_lookups() {
         let steps = stored(turns);
         let transcript = Transcript::of(&chat, |key| {
             count();
-            steps.get(key)
+            steps.get(key).cloned()
         });
         assert_eq!(transcript.turns.len(), turns);
         assert!(transcript.turns.iter().all(|turn| turn.calls().count() == 2 && turn.end.is_some()));

@@ -52,7 +52,7 @@ pub(super) async fn place_after(
 async fn kept(state: &AppState, caller: &Caller, run: RunId) -> Result<Option<Transcript>, CallError> {
     let Some(user) = caller.user else { return Ok(None) };
     let found = crate::chat::read(&tasks(state)?.journal, caller.space, user, run).await?;
-    let found = found.filter(|(whole, _)| whole.run.about.conversation.is_some());
+    let found = found.filter(|(whole, _)| whole.run.labels.conversation.is_some());
     Ok(found.map(|(_, transcript)| transcript))
 }
 
