@@ -1,11 +1,17 @@
 //! Tokens and sessions: minimum length of the admin token, throttled guessing, and the end of sessions.
 
+use std::fmt::Display;
+use std::iter::once;
+use std::net::Ipv4Addr;
+use std::ops::Range;
 use std::time::Duration;
 
 use axum::http::Method;
 use futures_util::future::join_all;
-use haft_testkit::{Client, TestResponse, TestStorage, eventually, run};
+use haft_testkit::{Client, HaftProcess, TestResponse, TestStorage, eventually, run};
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::HAFT;
 use crate::survival::Settings;
@@ -63,6 +69,82 @@ async fn guessing_tokens_is_throttled_and_repeating_an_old_token_is_not_guessing
     // A token that was valid from this address before is accepted, also after users and tokens changed.
     assert_eq!(api.post("/api/tokens", &json!({"name": "another"})).await.status, 201);
     assert_eq!(api.get("/api/me").await.status, 200);
+}
+
+/// Sends requests on one connection, each from an address with a token. Returns their statuses.
+async fn send_tokens<A: Display, T: Display>(
+    server: &HaftProcess,
+    tokens: impl Iterator<Item = (A, T)>,
+) -> Vec<u16> {
+    let mut requests = String::new();
+    for (address, token) in tokens {
+        requests += &format!(
+            "GET /api/me HTTP/1.1\r\nhost: x\r\nx-forwarded-for: {address}\r\nauthorization: Bearer {token}\r\n\r\n"
+        );
+    }
+    requests += "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let host = server.url.trim_start_matches("http://");
+    let (mut reader, mut writer) = TcpStream::connect(host).await.expect("a connection").into_split();
+    let mut responses = String::new();
+    let (sent, received) =
+        tokio::join!(writer.write_all(requests.as_bytes()), reader.read_to_string(&mut responses));
+    sent.and(received).expect("all responses");
+    let statuses = responses.split("HTTP/1.1 ").skip(1);
+    let mut statuses: Vec<u16> = statuses.map(|response| response[..3].parse().expect("a status")).collect();
+    assert_eq!(statuses.pop(), Some(200), "the last request needs no token");
+    statuses
+}
+
+/// Guesses tokens from an address until it is locked out for two minutes or longer.
+async fn lock_out(server: &HaftProcess, address: &str) {
+    let client = Client::anonymous(&server.url).with("x-forwarded-for", address);
+    let with_token = |number: u32| client.with("authorization", &format!("Bearer haft_guess_{number}"));
+    // Each round at least doubles the pause.
+    for first in (0..2000).step_by(200) {
+        // Concurrent requests, so that many of them are checked before the lock-out begins.
+        let guesses: Vec<Client> = (first..first + 200).map(with_token).collect();
+        join_all(guesses.iter().map(|client| client.get("/api/me"))).await;
+        let refused = with_token(first).get("/api/me").await;
+        let pause = refused.header("retry-after").map_or(0, |seconds| seconds.parse().expect("seconds"));
+        if pause >= 120 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_secs(pause)).await;
+    }
+    panic!("{address} is not locked out for two minutes");
+}
+
+#[tokio::test]
+async fn lock_out_holds_when_the_throttle_is_full() {
+    let place = TestStorage::new();
+    let (server, api) = Settings::of(&place).with("HAFT_TRUSTED_PROXIES", "127.0.0.0/8").start().await;
+    let [locked, control, almost_locked, elsewhere] = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"];
+    let valid = api.post("/api/tokens", &json!({"name": "never used"})).await;
+    let valid = valid.data()["token"].as_str().expect("a token");
+    let send_valid = |address| send_tokens(&server, once((address, valid)));
+    let guess = |address, numbers: Range<usize>| {
+        send_tokens(&server, numbers.map(move |number| (address, format!("haft_guess_{number}"))))
+    };
+    lock_out(&server, locked).await;
+    assert_eq!(send_valid(locked).await, [429]);
+
+    // A control address shows how many failures cause a lock-out; this address has one less.
+    let statuses = guess(control, 0..100).await;
+    let checked = statuses.iter().position(|status| *status == 429).expect("a lock-out");
+    assert_eq!(guess(almost_locked, 0..checked - 1).await, vec![401; checked - 1]);
+
+    // Failures of more addresses than the throttle counts: it forgets the oldest, but no lock-out.
+    let guess_once_each = |addresses: Range<u32>| {
+        let addresses = addresses.map(|number| Ipv4Addr::from(0x0a00_0000 + number));
+        send_tokens(&server, addresses.map(|address| (address, "haft_guess")))
+    };
+    let parts = (0..4).map(|part| guess_once_each(part * 5_000..(part + 1) * 5_000));
+    for statuses in join_all(parts).await {
+        assert_eq!(statuses, [401; 5_000]);
+    }
+    assert_eq!(guess(almost_locked, 100..102).await, [401, 401], "the throttle was full and forgot failures");
+    assert_eq!(send_valid(locked).await, [429], "the lock-out holds");
+    assert_eq!(send_valid(elsewhere).await, [200]);
 }
 
 #[tokio::test]
