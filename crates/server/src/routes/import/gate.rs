@@ -204,6 +204,9 @@ fn stopping() -> CallError {
 }
 
 #[cfg(test)]
+mod shutdown;
+
+#[cfg(test)]
 mod tests {
     use std::sync::mpsc;
 
