@@ -1,4 +1,5 @@
-//! Schema migrations, applied in order when a store is opened, each in its own transaction.
+//! Schema migrations, applied in order when a store is opened, all in one transaction: a commit waits for the
+//! disk.
 
 use haft_core::{CallError, ErrorKind, Message};
 
@@ -72,49 +73,44 @@ const POSTGRES_LOCK: &str = "SET LOCAL statement_timeout = 0; SELECT pg_advisory
 /// Stops all writes to runs until the end of the transaction.
 const POSTGRES_LOCK_RUNS: &str = "LOCK TABLE runs IN SHARE ROW EXCLUSIVE MODE";
 
-const CREATE_VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)";
-
 pub(crate) async fn migrate(db: &Db) -> Result<(), CallError> {
-    copy_before(db).await?;
-    loop {
-        let mut tx = db.begin().await?;
-        if let Tx::Postgres(_) = &tx {
-            tx.script(POSTGRES_LOCK).await?;
-        }
-        tx.script(CREATE_VERSIONS).await?;
-        let (actual, known) = (version_in(tx.row(ACTUAL, args![]).await?)?, supported_version());
-        if actual > known {
-            let message = Message::new(&NEWER).with("actual", actual).with("known", known);
-            return Err(CallError::new(ErrorKind::Internal, message));
-        }
-        let Some(next) = MIGRATIONS.iter().find(|migration| migration.version > actual) else {
-            return tx.commit().await;
-        };
-        if next.needs_idle_database {
+    let (mut tx, actual) = begin(db).await?;
+    // A new database has nothing to lose.
+    let is_upgrade = (1..supported_version()).contains(&actual);
+    if is_upgrade && let Db::Sqlite(sqlite) = db {
+        // The directory is locked, so the database does not change before the next transaction.
+        drop(tx);
+        sqlite.copy_beside(&format!("schema-{actual}")).await?;
+        (tx, _) = begin(db).await?;
+    }
+    for migration in MIGRATIONS.iter().filter(|migration| migration.version > actual) {
+        if is_upgrade && migration.needs_idle_database {
             check_idle(&mut tx).await?;
         }
-        tx.script(next.sql).await?;
+        tx.script(migration.sql).await?;
         match &tx {
-            Tx::Sqlite(_) => tx.script(next.sqlite).await?,
-            Tx::Postgres(_) => tx.script(next.postgres).await?,
+            Tx::Sqlite(_) => tx.script(migration.sqlite).await?,
+            Tx::Postgres(_) => tx.script(migration.postgres).await?,
         }
-        tx.run("INSERT INTO schema_version (version) VALUES ($1)", args![next.version]).await?;
-        tx.commit().await?;
+        tx.run("INSERT INTO schema_version (version) VALUES ($1)", args![migration.version]).await?;
     }
+    tx.commit().await
 }
 
-/// Copies a SQLite database that is about to be upgraded: `haft.db.schema-12` is the copy of version 12.
-async fn copy_before(db: &Db) -> Result<(), CallError> {
-    let Db::Sqlite(sqlite) = db else { return Ok(()) };
+/// Begins the transaction of all migrations. Returns it with the schema version of the database, which is 0 for a new
+/// one.
+async fn begin(db: &Db) -> Result<(Tx, u64), CallError> {
     let mut tx = db.begin().await?;
-    tx.script(CREATE_VERSIONS).await?;
-    let actual = version_in(tx.row(ACTUAL, args![]).await?)?;
-    tx.commit().await?;
-    // A new database has nothing to lose.
-    if actual == 0 || actual >= supported_version() {
-        return Ok(());
+    if let Tx::Postgres(_) = &tx {
+        tx.script(POSTGRES_LOCK).await?;
     }
-    sqlite.copy_beside(&format!("schema-{actual}")).await
+    tx.script("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)").await?;
+    let (actual, known) = (version_in(tx.row(ACTUAL, args![]).await?)?, supported_version());
+    if actual > known {
+        let message = Message::new(&NEWER).with("actual", actual).with("known", known);
+        return Err(CallError::new(ErrorKind::Internal, message));
+    }
+    Ok((tx, actual))
 }
 
 /// Fails if an older process has claimed runs on a shared database. SQLite has one process.

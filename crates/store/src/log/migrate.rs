@@ -19,31 +19,27 @@ const MIGRATIONS: [(u64, &str, &str); 1] = [(
 const POSTGRES_LOCK: &str = "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(7420003)";
 
 pub(super) async fn migrate(db: &Db) -> Result<(), CallError> {
-    loop {
-        let mut tx = db.begin().await?;
-        if let Tx::Postgres(_) = &tx {
-            tx.script(POSTGRES_LOCK).await?;
-        }
-        tx.script("CREATE TABLE IF NOT EXISTS log_schema_version (version BIGINT NOT NULL)").await?;
-        let row = tx.row("SELECT COALESCE(MAX(version), 0) FROM log_schema_version", args![]).await?;
-        let actual = row.ok_or_else(|| failure::unreadable("no schema version"))?.number(0)?;
-        let known = MIGRATIONS.last().map_or(0, |(number, _, _)| *number);
-        if actual > known {
-            let message = Message::new(&NEWER).with("actual", actual).with("known", known);
-            return Err(CallError::new(ErrorKind::Internal, message));
-        }
-        let next = MIGRATIONS.iter().find(|(number, _, _)| *number > actual);
-        let Some(&(number, sqlite, postgres)) = next else {
-            return tx.commit().await;
-        };
+    let mut tx = db.begin().await?;
+    if let Tx::Postgres(_) = &tx {
+        tx.script(POSTGRES_LOCK).await?;
+    }
+    tx.script("CREATE TABLE IF NOT EXISTS log_schema_version (version BIGINT NOT NULL)").await?;
+    let row = tx.row("SELECT COALESCE(MAX(version), 0) FROM log_schema_version", args![]).await?;
+    let actual = row.ok_or_else(|| failure::unreadable("no schema version"))?.number(0)?;
+    let known = MIGRATIONS.last().map_or(0, |(number, _, _)| *number);
+    if actual > known {
+        let message = Message::new(&NEWER).with("actual", actual).with("known", known);
+        return Err(CallError::new(ErrorKind::Internal, message));
+    }
+    for (number, sqlite, postgres) in MIGRATIONS.into_iter().filter(|(number, ..)| *number > actual) {
         let script = match &tx {
             Tx::Sqlite(_) => sqlite,
             Tx::Postgres(_) => postgres,
         };
         tx.script(script).await?;
         tx.run("INSERT INTO log_schema_version (version) VALUES ($1)", args![number]).await?;
-        tx.commit().await?;
     }
+    tx.commit().await
 }
 
 #[cfg(test)]
