@@ -1,6 +1,6 @@
 //! Built-in tools: code behind a definition, available to every space under a constant name.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
@@ -57,14 +57,40 @@ pub trait Builtin: Send + Sync + 'static {
 
 /// The kind `builtin`. `config` names the tool, so a user can define a variant with a narrower schema.
 #[derive(Default)]
-pub struct BuiltinKind(Vec<Arc<dyn Builtin>>);
+pub struct BuiltinKind(Vec<Arc<BuiltinTool>>);
+
+/// A built-in tool with its definition.
+struct BuiltinTool {
+    builtin: Box<dyn Builtin>,
+    spec: ToolSpec,
+    /// The tool's own input schema, compiled at its first call.
+    schema: OnceLock<Result<ToolSchema, Vec<Violation>>>,
+}
 
 impl BuiltinKind {
     /// Adds a tool.
     #[must_use]
     pub fn with(mut self, builtin: impl Builtin) -> Self {
-        self.0.push(Arc::new(builtin));
+        let spec = builtin.spec();
+        self.0.push(Arc::new(BuiltinTool { builtin: Box::new(builtin), spec, schema: OnceLock::new() }));
         self
+    }
+}
+
+impl BuiltinTool {
+    fn name(&self) -> &str {
+        self.spec.name.as_str()
+    }
+
+    fn schema(&self) -> Result<&ToolSchema, CallError> {
+        let compile = || {
+            let any = any_arguments();
+            let document = self.spec.input_schema.as_ref().unwrap_or(&any);
+            let schema = ToolSchema::of_arguments_accepting(document, &self.builtin.also_accepted())?;
+            Ok(schema.ignoring_foreign_properties(None))
+        };
+        let schema = self.schema.get_or_init(compile).as_ref();
+        schema.map_err(|violations| CallError::invalid(violations.clone()))
     }
 }
 
@@ -75,65 +101,57 @@ impl Kind for BuiltinKind {
 
     fn tools(&self) -> Vec<ToolSpec> {
         let config = |spec: &ToolSpec| Map::from_iter([("tool".to_owned(), json!(spec.name))]);
-        let specs = self.0.iter().map(|builtin| builtin.spec());
+        let specs = self.0.iter().map(|tool| tool.spec.clone());
         specs.map(|spec| ToolSpec { config: config(&spec), kind: self.name().into(), ..spec }).collect()
     }
 
     fn tool_aliases(&self) -> Vec<(&'static str, ToolName)> {
-        let of = |builtin: &Arc<dyn Builtin>| {
-            let name = builtin.spec().name;
-            builtin.aliases().iter().map(move |alias| (*alias, name.clone()))
+        let of = |tool: &Arc<BuiltinTool>| {
+            let name = tool.spec.name.clone();
+            tool.builtin.aliases().iter().map(move |alias| (*alias, name.clone()))
         };
         self.0.iter().flat_map(of).collect()
     }
 
     fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
         let wanted = config.get("tool").and_then(Value::as_str);
-        let found = self.0.iter().find(|builtin| Some(builtin.spec().name.as_str()) == wanted);
-        match found {
-            Some(builtin) => {
-                let own = builtin.spec().input_schema.unwrap_or_else(any_arguments);
-                let own = ToolSchema::of_arguments_accepting(&own, &builtin.also_accepted());
-                let own = own.map_err(ConfigError)?.ignoring_foreign_properties(None);
-                Ok(Arc::new(Ready { builtin: builtin.clone(), own }))
-            }
+        match self.0.iter().find(|tool| Some(tool.name()) == wanted) {
+            Some(tool) => Ok(Arc::new(PreparedBuiltin(tool.clone()))),
             None => {
-                let known: Vec<String> = self.0.iter().map(|builtin| builtin.spec().name.into()).collect();
+                let known: Vec<&str> = self.0.iter().map(|tool| tool.name()).collect();
                 Err(Violation::new("tool", Message::new(&UNKNOWN).with("known", known.join(", "))).into())
             }
         }
     }
 }
 
-struct Ready {
-    builtin: Arc<dyn Builtin>,
-    /// The tool's own schema. Always validated, because the code relies on its bounds, whatever schema a
-    /// variant has.
-    own: ToolSchema,
-}
+/// A built-in tool, ready to be called.
+struct PreparedBuiltin(Arc<BuiltinTool>);
 
-impl Ready {
-    fn check(&self, arguments: &Arguments) -> Result<(), CallError> {
-        let violations = self.own.violations(arguments.as_value());
+impl PreparedBuiltin {
+    /// Validates against the tool's own schema, because the code relies on its bounds, whatever schema a
+    /// variant has.
+    fn check(schema: &ToolSchema, arguments: &Arguments) -> Result<(), CallError> {
+        let violations = schema.violations(arguments.as_value());
         if violations.is_empty() { Ok(()) } else { Err(CallError::invalid(violations)) }
     }
 }
 
-impl Prepared for Ready {
+impl Prepared for PreparedBuiltin {
     fn effect(&self) -> Effect {
         Effect::Read
     }
 
     fn input_schema(&self) -> Option<Value> {
-        self.builtin.spec().input_schema
+        self.0.spec.input_schema.clone()
     }
 
     fn breaker_key(&self, arguments: &Arguments) -> Option<BreakerKey> {
-        self.builtin.breaker_key(arguments)
+        self.0.builtin.breaker_key(arguments)
     }
 
     fn reads_own_files(&self, arguments: &Arguments) -> bool {
-        self.builtin.reads_own_files(arguments)
+        self.0.builtin.reads_own_files(arguments)
     }
 
     /// Models see all operations as one object, and send properties of several.
@@ -142,11 +160,11 @@ impl Prepared for Ready {
     }
 
     fn explain(&self, violation: &Violation, arguments: &Value) -> Option<Message> {
-        self.builtin.explain(violation, arguments)
+        self.0.builtin.explain(violation, arguments)
     }
 
     fn also_accepted(&self) -> Vec<AlsoAccepted> {
-        self.builtin.also_accepted()
+        self.0.builtin.also_accepted()
     }
 
     fn run<'a>(
@@ -154,15 +172,19 @@ impl Prepared for Ready {
         arguments: &'a Arguments,
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, CallError>> {
+        let schema = match self.0.schema() {
+            Ok(schema) => schema,
+            Err(error) => return Box::pin(std::future::ready(Err(error))),
+        };
         // The schema of a variant may allow, require or fill in properties of another operation.
-        if let Some(own) = self.own.without_foreign_properties(arguments) {
+        if let Some(own) = schema.without_foreign_properties(arguments) {
             return Box::pin(async move {
-                self.check(&own)?;
-                self.builtin.run(&own, context).await
+                Self::check(schema, &own)?;
+                self.0.builtin.run(&own, context).await
             });
         }
-        match self.check(arguments) {
-            Ok(()) => self.builtin.run(arguments, context),
+        match Self::check(schema, arguments) {
+            Ok(()) => self.0.builtin.run(arguments, context),
             Err(error) => Box::pin(std::future::ready(Err(error))),
         }
     }

@@ -29,7 +29,8 @@ pub trait Kind: Send + Sync {
         &[]
     }
 
-    /// Returns the tools that the kind provides in every space; their names are their ids.
+    /// Returns the tools that the kind provides in every space; their names are their ids. The definitions must
+    /// be valid: their schemas are compiled at the first call.
     fn tools(&self) -> Vec<ToolSpec> {
         Vec::new()
     }
