@@ -142,7 +142,7 @@ impl ToolServiceBuilder {
         });
         for spec in tools {
             let name = spec.name.clone();
-            if let Err(error) = service.register(spec) {
+            if let Err(error) = service.register_provided(spec) {
                 tracing::error!(tool.name = %name, %error, "A built-in tool is invalid and was not registered");
             }
         }

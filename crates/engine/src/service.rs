@@ -106,11 +106,23 @@ impl ToolService {
         &self,
         tools: impl IntoIterator<Item = Tool>,
     ) -> Result<Vec<Arc<ToolVersion>>, CallError> {
-        let now = now();
         let mut prepared = Vec::new();
         for tool in tools {
             let (spec, native) = tool.into_parts()?;
-            let tool = self.prepare_with(spec, native)?;
+            prepared.push(self.prepare_with(spec, native)?);
+        }
+        self.add_shared(prepared)
+    }
+
+    /// Adds a tool that a kind provides. Its definition is part of the program, so it is not checked, and its
+    /// schemas are compiled at its first call, like those of a stored tool.
+    pub(crate) fn register_provided(&self, spec: ToolSpec) -> Result<(), CallError> {
+        self.add_shared(vec![self.prepare_stored(spec)?]).map(drop)
+    }
+
+    fn add_shared(&self, tools: Vec<PreparedTool>) -> Result<Vec<Arc<ToolVersion>>, CallError> {
+        let now = now();
+        let with_version = |tool: PreparedTool| {
             let version = ToolVersion {
                 // Code provides the tool, so its name is its id, which is stable across restarts.
                 id: ToolId::Named(tool.spec.name.clone()),
@@ -121,9 +133,9 @@ impl ToolService {
                 created_at: now,
                 updated_at: now,
             };
-            prepared.push((version, tool));
-        }
-        self.0.catalog.add_shared(prepared)
+            (version, tool)
+        };
+        self.0.catalog.add_shared(tools.into_iter().map(with_version).collect())
     }
 
     /// Removes a registered tool. Running calls are not affected.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use haft_agent::AgentKind;
+use haft_core::builtin::BuiltinKind;
 use haft_egress::Egress;
 use haft_engine::{
     BoxFuture, BreakerSettings, CallRecord, CallSink, MockKind, SinkError, ToolService, ToolServiceBuilder,
@@ -50,13 +51,17 @@ pub(crate) fn for_command(parts: Parts) -> ToolService {
 
 fn build(builder: ToolServiceBuilder, parts: Parts) -> ToolService {
     let Parts { egress, store, secrets, artifacts, search, agents } = parts;
-    let builtins = haft_builtins::kind()
-        .with(haft_calc::calculator())
-        .with(haft_web::url_reader(egress.clone()))
-        .with(haft_web::web_search(egress.clone(), search));
-    let builder = builder.kind(builtins).kind(MockKind).kind(HttpKind::new(egress)).kind(agents);
+    let builder =
+        builder.kind(builtins(&egress, search)).kind(MockKind).kind(HttpKind::new(egress)).kind(agents);
     let builder = builder.secrets(secrets).artifacts(artifacts).tools(Arc::new(StoredTools::new(store)));
     builder.breaker(BreakerSettings::default()).cache().limits().build()
+}
+
+fn builtins(egress: &Egress, search: SearchProviders) -> BuiltinKind {
+    haft_builtins::kind()
+        .with(haft_calc::calculator())
+        .with(haft_web::url_reader(egress.clone()))
+        .with(haft_web::web_search(egress.clone(), search))
 }
 
 /// Writes each call to the call log, then to metrics, traces and the log of the process.
@@ -102,5 +107,21 @@ fn log_call(record: &CallRecord) {
     match &record.outcome {
         Ok(_) => log_line!(debug, "success"),
         Err(error) => log_line!(info, error.kind().to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_of_built_in_tools_are_valid() {
+        let builtins = builtins(&Egress::default(), SearchProviders::default());
+        let tools = ToolService::builder().kind(builtins).build();
+        assert_eq!(tools.list().len(), 8);
+        for tool in tools.list() {
+            let checked = tools.validate(tool.spec.clone());
+            assert_eq!(checked.map_err(|error| error.to_string()), Ok(()), "{}", tool.spec.name);
+        }
     }
 }
