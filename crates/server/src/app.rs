@@ -28,7 +28,7 @@ use crate::routes::import::ImportGate;
 use crate::stored_secrets::StoredSecrets;
 use crate::tasks::Tasks;
 use crate::visitors::{Visitor, Visitors};
-use crate::{alerts, auth, clearing, console, error, feed, openapi, routes};
+use crate::{alerts, auth, clearing, console, error, feed, routes};
 
 /// What an operator may set.
 #[derive(Default)]
@@ -71,7 +71,6 @@ pub struct Shared {
     pub(crate) login_throttle: LoginThrottle,
     pub(crate) listeners: Listeners,
     pub(crate) imports: ImportGate,
-    pub(crate) document: openapi::Document,
 }
 
 impl Deref for App {
@@ -101,7 +100,6 @@ impl App {
             visitors: Visitors::new(store.clone()),
             login_throttle: LoginThrottle::default(),
             listeners,
-            document: openapi::Document::of(&routes()),
             tools,
             store,
             log,

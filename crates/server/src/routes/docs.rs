@@ -3,14 +3,12 @@
 use std::future::ready;
 use std::sync::Arc;
 
-use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 
 use crate::api::{Needs, Route};
-use crate::app::AppState;
-use crate::openapi::Asset;
+use crate::openapi::{self, Asset};
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
@@ -60,6 +58,6 @@ pub(crate) fn routes() -> Vec<Route> {
     std::iter::once(document).chain(page).collect()
 }
 
-async fn document(State(state): State<AppState>, asked: HeaderMap) -> Response {
-    state.document.answer(&asked)
+async fn document(headers: HeaderMap) -> Response {
+    openapi::response(&headers)
 }
