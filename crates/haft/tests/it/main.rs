@@ -49,6 +49,7 @@ mod model_calls;
 mod model_options;
 mod openapi;
 mod permissions;
+mod previous_version;
 mod providers;
 mod recovery;
 mod resilience;
