@@ -36,7 +36,10 @@ pub(crate) fn serve(which: &[&str]) -> anyhow::Result<ExitCode> {
         match which {
             ["upstream"] => crate::http_tool::serve_upstream(listener).await?,
             ["hop", base] => crate::bare_hop::serve(listener, base).await?,
-            ["model"] => crate::agent::serve_model(listener).await?,
+            ["model", milliseconds] => {
+                let latency = Duration::from_millis(milliseconds.parse()?);
+                crate::agent::serve_model(listener, latency).await?;
+            }
             ["weather"] => crate::agent::serve_weather(listener).await?,
             ["agent", model, weather] => crate::agent::serve_loop(listener, model, weather).await?,
             ["bare"] => {

@@ -72,6 +72,7 @@ fn main() -> anyhow::Result<ExitCode> {
                 let seconds = seconds.parse::<f64>().context("seconds")?;
                 agent::run(Duration::try_from_secs_f64(seconds)?).await
             }
+            ["latency"] => agent::latency().await,
             ["log"] => log::run(rows).await,
             ["load", seconds] => {
                 let seconds = seconds.parse::<u64>().context("seconds")?;
@@ -99,5 +100,6 @@ async fn all(rows: u64) -> anyhow::Result<()> {
     import::run().await?;
     tasks::run().await?;
     agent::run(agent::ROUND).await?;
+    agent::latency().await?;
     log::run(rows).await
 }

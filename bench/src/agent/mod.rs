@@ -6,6 +6,7 @@
 
 mod bare_loop;
 mod hyper_loop;
+mod latency;
 mod response_checks;
 mod upstreams;
 
@@ -17,6 +18,7 @@ use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
 
 pub(crate) use self::bare_loop::serve as serve_loop;
+pub(crate) use self::latency::run as latency;
 pub(crate) use self::upstreams::{serve_model, serve_weather};
 
 use crate::connection::{Connection, request};
@@ -63,7 +65,12 @@ struct Upstreams {
 
 impl Upstreams {
     fn start() -> anyhow::Result<Self> {
-        Ok(Self { model: start(&["model"])?, weather: start(&["weather"])? })
+        Self::with_latency("0")
+    }
+
+    /// Starts a model that takes this many milliseconds for each response.
+    fn with_latency(milliseconds: &str) -> anyhow::Result<Self> {
+        Ok(Self { model: start(&["model", milliseconds])?, weather: start(&["weather"])? })
     }
 }
 
@@ -75,6 +82,11 @@ struct HaftServer {
 
 impl HaftServer {
     fn start(binary: &Path, upstreams: &Upstreams) -> anyhow::Result<Self> {
+        Self::start_with(binary, upstreams, &[])
+    }
+
+    /// Starts a server with further settings.
+    fn start_with(binary: &Path, upstreams: &Upstreams, settings: &[(&str, &str)]) -> anyhow::Result<Self> {
         let data = Scratch::new("agent")?;
         let base = format!("http://{}/v1", upstreams.model.address());
         let environment = [
@@ -84,6 +96,7 @@ impl HaftServer {
             ("OPENAI_API_KEY", "sk-bench"),
             ("OPENAI_BASE_URL", &base),
         ];
+        let environment = [&environment, settings].concat();
         let server = Server::start(binary, data.path(), &environment)?;
         let tool = json!({
             "name": "weather", "description": "The weather of a city.", "type": "http", "effect": "read",

@@ -1,9 +1,10 @@
 //! The upstreams of an agent: a fake model, and an API with the weather of a city.
 //!
 //! The model calls the tool for the city in the question, and then returns the tool's result as text. It
-//! streams both responses in fragments, as real models do, without delay.
+//! streams both responses in fragments, as real models do, after a latency that may be zero.
 
 use std::convert::Infallible;
+use std::time::Duration;
 
 use anyhow::Context;
 use axum::Router;
@@ -19,8 +20,14 @@ use tokio::net::TcpListener;
 
 use crate::load::FRESH_KEY;
 
-pub(crate) async fn serve_model(listener: TcpListener) -> anyhow::Result<()> {
-    let router = Router::new().route("/v1/chat/completions", post(async |body: String| model(&body)));
+pub(crate) async fn serve_model(listener: TcpListener, latency: Duration) -> anyhow::Result<()> {
+    let respond = async move |body: String| {
+        if !latency.is_zero() {
+            tokio::time::sleep(latency).await;
+        }
+        model(&body)
+    };
+    let router = Router::new().route("/v1/chat/completions", post(respond));
     axum::serve(listener.tap_io(|stream| drop(stream.set_nodelay(true))), router).await?;
     Ok(())
 }

@@ -52,11 +52,15 @@ impl Journal for EphemeralJournal {
         respond(true)
     }
 
-    fn waiting_steps(&self, _: RunId, _: Vec<String>) -> JournalFuture<'_, Vec<Step>> {
+    fn read_steps(&self, _: RunId, _: Vec<String>) -> JournalFuture<'_, Vec<Step>> {
         respond(Vec::new())
     }
 
     fn deliver(&self, _: RunId, _: String, _: Option<Value>, _: Value) -> JournalFuture<'_, bool> {
+        respond(false)
+    }
+
+    fn request_cancel(&self, _: RunId) -> JournalFuture<'_, bool> {
         respond(false)
     }
 

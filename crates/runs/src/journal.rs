@@ -113,8 +113,8 @@ pub trait Journal: Send + Sync {
         reason: ReleaseReason,
     ) -> JournalFuture<'_, bool>;
 
-    /// Returns the present state of steps that wait, after ending those whose deadline has passed.
-    fn waiting_steps(&self, run: RunId, keys: Vec<String>) -> JournalFuture<'_, Vec<Step>>;
+    /// Returns the present state of steps by their keys, after ending waits whose deadline has passed.
+    fn read_steps(&self, run: RunId, keys: Vec<String>) -> JournalFuture<'_, Vec<Step>>;
 
     /// Ends a waiting or unknown step with an output. Returns false if the step is in another state, if its run has
     /// ended, or if its details are not the expected ones.
@@ -125,6 +125,9 @@ pub trait Journal: Send + Sync {
         expected: Option<Value>,
         output: Value,
     ) -> JournalFuture<'_, bool>;
+
+    /// Requests that a run is cancelled. It is queued if it is suspended, and its program ends it.
+    fn request_cancel(&self, run: RunId) -> JournalFuture<'_, bool>;
 
     /// Sends a message to the inbox of a run, and wakes the run if it waits for messages.
     fn send(&self, message: NewMessage, lease: Duration) -> JournalFuture<'_, Delivery>;

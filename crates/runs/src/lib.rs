@@ -26,7 +26,7 @@ pub use run::{
     ClaimedRun, Executor, Lease, NewRun, Renewal, Run, RunEnd, RunKey, RunLabels, RunStatus, RunWithSteps,
     StartedRun, WorkerId,
 };
-pub use step::{DoneStep, INBOX, Reservation, Step, StepState, StepWrites, Wait};
+pub use step::{Adoption, DoneStep, INBOX, Reservation, Step, StepState, StepWrites, Wait};
 pub use worker::{Runs, WorkerSettings};
 
 /// Returns every message of this crate.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::Effect;
+use haft_core::{Effect, RunId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -114,12 +114,24 @@ impl Wait {
     }
 }
 
-/// Changes of the steps of one run that are persisted together, in this order: removals, results, waits, reservations.
+/// Steps of another run that a run takes over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Adoption {
+    pub from: RunId,
+    pub keys: Vec<String>,
+}
+
+/// Changes of the steps of one run that are persisted together, in this order: removals, adopted steps, results, waits,
+/// reservations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepWrites {
     /// Keys of steps that certainly had no effect. A wait that follows under the same key without a timeout keeps the
     /// deadline of the removed one.
     pub removed: Vec<String>,
+    /// Prefixes of keys whose steps are removed, because one step has the result of all of them.
+    pub removed_scopes: Vec<String>,
+    /// Copies done steps of another run of the same space, unless the run has steps with their keys.
+    pub adopted: Vec<Adoption>,
     pub done: Vec<DoneStep>,
     pub waits: Vec<Wait>,
     pub reserved: Vec<Reservation>,
@@ -129,6 +141,8 @@ pub struct StepWrites {
 
 impl StepWrites {
     pub fn is_empty(&self) -> bool {
-        self.removed.is_empty() && self.done.is_empty() && self.waits.is_empty() && self.reserved.is_empty()
+        let has_none_removed = self.removed.is_empty() && self.removed_scopes.is_empty();
+        let has_none_added = self.adopted.is_empty() && self.done.is_empty() && self.waits.is_empty();
+        has_none_removed && has_none_added && self.reserved.is_empty()
     }
 }

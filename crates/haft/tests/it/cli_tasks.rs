@@ -36,7 +36,7 @@ async fn tasks_are_listed_watched_and_resolved() {
     let (code, _, errors) = haft(&server, &["tasks", "watch", &id]).await;
     assert!(code != 0 && errors.starts_with("Cancelled: "), "{code} {errors}");
     let (code, _, errors) = haft(&server, &["tasks", "resolve", &id, "succeeded"]).await;
-    assert!(code != 0 && errors.contains("only a task whose outcome is not known"), "{errors}");
+    assert!(code != 0 && errors.contains("only a task whose outcome is unknown"), "{errors}");
     assert_eq!(haft(&server, &["tasks", "retry", &id]).await.0, 0);
     let (code, out, _) = haft(&server, &["tasks", "watch", &id, "--json"]).await;
     let result: Value = serde_json::from_str(&out).expect("JSON");

@@ -1,6 +1,8 @@
 //! Event streams: events of calls and changes, permissions, filters, cursors, and the end of a stream.
 
-use haft_testkit::{Client, EventStream, HaftProcess, SseEvent, TestResponse, TestStorage, eventually};
+use haft_testkit::{
+    Client, EventStream, HaftProcess, SseEvent, TestResponse, TestStorage, Upstream, eventually,
+};
 use serde_json::{Value, json};
 
 use crate::agents::{make, patch, stranger};
@@ -51,7 +53,9 @@ async fn every_outcome_of_a_call_is_emitted_in_order() {
     let (_server, api) = start(&[]).await;
     mock(&api, "broken", json!([{"error": {"kind": "Execution", "message": "it broke"}}])).await;
     mock(&api, "shaky", json!([{"error": {"kind": "Server", "message": "not yet"}}, {"data": 1}])).await;
-    mock(&api, "slow", json!([{"delay": 60_000, "data": 1}])).await;
+    let upstream = Upstream::start_async(|_| std::future::pending()).await;
+    let slow = json!({"name": "slow", "description": "d", "url": upstream.url("/"), "inputSchema": {"type": "object"}});
+    make(&api, "/api/tools", &slow).await;
     let agent = make(&api, "/api/agents", &json!({"name": "clerk", "toolIds": ["calculator"]})).await;
     let agent = &agent["id"];
     let (mut stream, _) = listen(&api, "/api/events?types=tool.call.*").await;
@@ -105,6 +109,7 @@ async fn every_outcome_of_a_call_is_emitted_in_order() {
         json!({"type": name, "attempt": attempt, "callId": "left", "tool": "slow", "agentId": null})
     };
     assert_eq!(stable_data(stream.event().await), of_slow("started", 0));
+    eventually("the call is sent", async || upstream.seen().len() == 1).await;
     disconnecting.abort();
     assert_eq!(stable_data(stream.event().await), of_slow("cancelled", 1));
 }

@@ -6,6 +6,7 @@
 
 mod activity;
 mod branches;
+mod child;
 mod persist;
 mod progress;
 mod table;
@@ -21,10 +22,10 @@ use tokio_util::sync::CancellationToken;
 use self::activity::{Activity, SetActivity};
 use self::table::StepTable;
 use crate::ephemeral::EphemeralJournal;
-use crate::failpoint::Failpoints;
 use crate::journal::Journal;
 use crate::run::{ClaimedRun, Lease, Run};
 use crate::step::{INBOX, Reservation, Step, StepState, Wait};
+use crate::worker::Runs;
 
 pub use self::branches::Branches;
 pub use self::progress::ProgressReporter;
@@ -99,7 +100,8 @@ struct Shared {
     activity: Activity,
     /// Requests to read waiting steps and the inbox again.
     refresh: Arc<Notify>,
-    failpoints: Arc<Failpoints>,
+    /// The worker that executes the run. `None` for ephemeral runs.
+    worker: Option<Runs>,
 }
 
 impl RunContext {
@@ -108,7 +110,7 @@ impl RunContext {
         claimed: ClaimedRun,
         cancel: CancellationToken,
         refresh: Arc<Notify>,
-        failpoints: Arc<Failpoints>,
+        worker: Runs,
     ) -> Self {
         let ClaimedRun { run, lease, steps, is_denied } = claimed;
         let table = StepTable::stored(steps, run.crashes > 0);
@@ -121,7 +123,7 @@ impl RunContext {
             table,
             activity: Activity::default(),
             refresh,
-            failpoints,
+            worker: Some(worker),
         })
     }
 
@@ -141,7 +143,7 @@ impl RunContext {
             table: StepTable::ephemeral(steps),
             activity: Activity::default(),
             refresh: Arc::default(),
-            failpoints: Arc::default(),
+            worker: None,
         })
     }
 
@@ -405,6 +407,11 @@ impl RunContext {
         self.shared.table.remove(&self.key(key));
     }
 
+    /// Replaces all steps of a scope by one step with their result, in one write.
+    pub fn fold(&self, scope: &str, output: Value) {
+        self.shared.table.fold(&format!("{}{scope}/", self.scope), &self.key(scope), Arc::new(output));
+    }
+
     /// Ends a step that an ephemeral run waits for.
     pub fn fulfil(&self, key: &str, output: Value) {
         self.shared.table.fulfil(key, Arc::new(output));
@@ -421,6 +428,6 @@ impl RunContext {
     }
 
     pub(crate) fn pass(&self, failpoint: &str) {
-        self.shared.failpoints.pass(failpoint);
+        self.shared.worker.as_ref().inspect(|worker| worker.failpoints().pass(failpoint));
     }
 }

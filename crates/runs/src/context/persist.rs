@@ -59,7 +59,7 @@ impl RunContext {
             self.shared.table.changed();
             return Ok(());
         }
-        match self.shared.journal.waiting_steps(self.shared.run.id, keys).await {
+        match self.shared.journal.read_steps(self.shared.run.id, keys).await {
             Ok(steps) => self.shared.table.update(steps),
             Err(error) => {
                 tracing::warn!(run.id = %self.shared.run.id, %error, "The waits of a run could not be read; retrying");
@@ -87,8 +87,8 @@ impl RunContext {
     pub(crate) async fn finish(&self, end: RunEnd) -> Result<(), Halt> {
         self.write_unacknowledged().await?;
         let mut writes = self.shared.table.take_last();
-        // The output of the run is not stored a second time as a step.
-        writes.done.retain(|step| *step.output != end.output);
+        // The output of the run is not stored a second time as a step. Steps of scopes may be adopted by later runs.
+        writes.done.retain(|step| step.key.contains('/') || *step.output != end.output);
         writes.waits.clear();
         let (lease, writes) = (self.shared.lease, Arc::new(writes));
         self.pass("before_commit");

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use crate::step::{DoneStep, Reservation, Step, StepState, StepWrites, Wait};
+use crate::step::{Adoption, DoneStep, Reservation, Step, StepState, StepWrites, Wait};
 
 /// Maximum time that a repeatable step waits to be persisted together with later ones. A shorter run is
 /// persisted in one write, and a longer run is not slowed down.
@@ -146,6 +146,35 @@ impl StepTable {
         state.request_write(GATHER);
         drop(state);
         self.write_requested.notify_one();
+    }
+
+    /// Replaces all steps of a scope by one with their result.
+    pub(super) fn fold(&self, scope: &str, key: &str, output: Arc<Value>) {
+        let mut state = self.state();
+        state.steps.retain(|known, _| !known.starts_with(scope));
+        if !self.is_ephemeral {
+            state.pending.done.retain(|step| !step.key.starts_with(scope));
+            state.pending.waits.retain(|wait| !wait.key.starts_with(scope));
+            state.pending.reserved.retain(|reservation| !reservation.key.starts_with(scope));
+            state.pending.removed_scopes.push(scope.to_owned());
+        }
+        drop(state);
+        self.complete(key, Effect::Read, output);
+    }
+
+    /// Records that steps of another run are taken over.
+    pub(super) fn adopt(&self, adoption: Adoption) {
+        let mut state = self.state();
+        state.pending.adopted.push(adoption);
+        state.request_write(Duration::ZERO);
+    }
+
+    /// Inserts steps as the journal has them.
+    pub(super) fn insert(&self, steps: Vec<Step>) {
+        let mut state = self.state();
+        for step in steps {
+            state.steps.insert(step.key.clone(), Arc::new(step));
+        }
     }
 
     /// Ends a wait of an ephemeral run.

@@ -13,7 +13,7 @@ use crate::journal::{Delivery, Journal, NewMessage, ReleaseReason, RunSignal, Su
 use crate::run::{
     ClaimedRun, Executor, Lease, NewRun, Run, RunEnd, RunKey, RunLabels, RunStatus, StartedRun, WorkerId,
 };
-use crate::step::{DoneStep, INBOX, Reservation, Step, StepState, StepWrites, Wait};
+use crate::step::{Adoption, DoneStep, INBOX, Reservation, Step, StepState, StepWrites, Wait};
 
 /// A new journal without runs, and a user who may call tools in a space.
 pub struct ContractJournal {
@@ -25,7 +25,7 @@ pub struct ContractJournal {
 type Case = fn(ContractJournal) -> BoxFuture<'static, ()>;
 
 /// All cases of the contract, by name.
-pub const CONTRACT: [(&str, Case); 14] = [
+pub const CONTRACT: [(&str, Case); 17] = [
     ("run is claimed once and ended once", |journal| Box::pin(journal.run_is_claimed_and_ended_once())),
     ("ended lease writes nothing", |journal| Box::pin(journal.ended_lease_writes_nothing())),
     ("expired lease counts as a crash", |journal| Box::pin(journal.expired_lease_counts_as_a_crash())),
@@ -50,6 +50,11 @@ pub const CONTRACT: [(&str, Case); 14] = [
     }),
     ("end of a child is delivered to its parent", |journal| {
         Box::pin(journal.end_of_a_child_is_delivered_to_its_parent())
+    }),
+    ("steps of another run are adopted", |journal| Box::pin(journal.steps_of_another_run_are_adopted())),
+    ("scope is folded into one step", |journal| Box::pin(journal.scope_is_folded_into_one_step())),
+    ("request to cancel reaches every status", |journal| {
+        Box::pin(journal.request_to_cancel_reaches_every_status())
     }),
     ("repeated writes have no further effect", |journal| {
         Box::pin(journal.repeated_writes_have_no_further_effect())
@@ -357,7 +362,7 @@ impl ContractJournal {
         signaled().await;
         sleep(SHORT * 2).await;
         let keys = ["a", "b", "missing"].map(str::to_owned).to_vec();
-        let steps = self.journal.waiting_steps(id, keys).await.expect("steps");
+        let steps = self.journal.read_steps(id, keys).await.expect("steps");
         let found: Vec<(&str, StepState, bool)> =
             steps.iter().map(|step| (step.key.as_str(), step.state, step.is_expired)).collect();
         assert_eq!(found, [("a", StepState::Done, false), ("b", StepState::Done, true)]);
@@ -427,6 +432,59 @@ impl ContractJournal {
         assert_eq!(self.journal.inbox(parent, 0).await.expect("read"), [(1, message)]);
     }
 
+    async fn steps_of_another_run_are_adopted(self) {
+        let old = self.queue(self.new_run("flow")).await;
+        let claimed = self.claim_one().await;
+        self.write(claimed.lease, results(&[("a", json!(1)), ("b", json!(2)), ("c", json!(3))])).await;
+        self.write(claimed.lease, reserving("open", Vec::new())).await;
+        assert!(self.finish(claimed.lease, json!("old")).await);
+        let new = self.queue(self.new_run("flow")).await;
+        let claimed = self.claim_one().await;
+        self.write(claimed.lease, results(&[("b", json!("own"))])).await;
+        let keys = ["a", "b", "open", "missing"].map(str::to_owned).to_vec();
+        let adopted = vec![Adoption { from: old, keys: keys.clone() }];
+        for _ in 0..2 {
+            let writes = StepWrites { adopted: adopted.clone(), ..StepWrites::default() };
+            self.write(claimed.lease, Arc::new(writes)).await;
+        }
+        let mut steps = self.journal.read_steps(new, keys).await.expect("steps");
+        steps.sort_by(|left, right| left.key.cmp(&right.key));
+        let found: Vec<(&str, Option<&Value>)> =
+            steps.iter().map(|step| (step.key.as_str(), step.output.as_deref())).collect();
+        assert_eq!(found, [("a", Some(&json!(1))), ("b", Some(&json!("own")))], "only done and missing ones");
+    }
+
+    async fn scope_is_folded_into_one_step(self) {
+        self.queue(self.new_run("flow")).await;
+        let claimed = self.claim_one().await;
+        let items = [("map/1", json!(1)), ("map/2", json!(2)), ("mapped", json!(3)), ("ma%/1", json!(4))];
+        self.write(claimed.lease, results(&items)).await;
+        let mut writes = StepWrites::clone(&results(&[("map", json!([1, 2]))]));
+        writes.removed_scopes = vec!["map/".to_owned(), "ma%/".to_owned()];
+        self.write(claimed.lease, Arc::new(writes)).await;
+        let released = self.journal.release(claimed.lease, Arc::default(), ReleaseReason::Unavailable);
+        assert!(released.await.expect("released"));
+        assert_eq!(keys_of(&self.claim_one().await.steps), ["mapped", "map"]);
+    }
+
+    async fn request_to_cancel_reaches_every_status(self) {
+        let id = self.queue(NewRun { delay: LEASE, ..self.new_run("mail") }).await;
+        assert!(self.journal.request_cancel(id).await.expect("requested"), "scheduled");
+        let claimed = self.claim_one().await;
+        assert!(claimed.run.is_cancel_requested);
+        // Its program handles the request, and it continues.
+        let suspension = Suspension { waits: vec![message_wait(0)], is_cancel_handled: true };
+        assert!(self.journal.suspend(claimed.lease, Arc::default(), suspension).await.expect("suspended"));
+        assert!(self.read(id).await.is_idle());
+        assert!(self.journal.request_cancel(id).await.expect("requested"), "suspended");
+        let claimed = self.claim_one().await;
+        assert!(self.journal.request_cancel(id).await.expect("requested"), "executed");
+        let signal = timeout(Duration::from_secs(10), self.journal.signal()).await;
+        assert_eq!(signal.expect("a signal"), RunSignal::Cancel(claimed.lease));
+        assert!(self.finish(claimed.lease, json!(1)).await);
+        assert!(!self.journal.request_cancel(id).await.expect("refused"), "ended");
+    }
+
     async fn repeated_writes_have_no_further_effect(self) {
         let id = self.queue(self.new_run("mail")).await;
         let claimed = self.claim_one().await;
@@ -434,7 +492,7 @@ impl ContractJournal {
         self.write(claimed.lease, writes.clone()).await;
         assert!(self.journal.deliver(id, "a".to_owned(), None, json!(1)).await.expect("delivered"));
         self.write(claimed.lease, writes).await;
-        let steps = self.journal.waiting_steps(id, vec!["a".to_owned()]).await.expect("steps");
+        let steps = self.journal.read_steps(id, vec!["a".to_owned()]).await.expect("steps");
         assert_eq!(steps.first().map(|step| step.state), Some(StepState::Done), "its end remains");
         for _ in 0..2 {
             self.suspend(claimed.lease, results(&[("x", json!(1))]), &[wait("b", None)]).await;
@@ -449,6 +507,12 @@ impl ContractJournal {
         for is_first in [true, false] {
             let started = self.journal.start(new.clone(), LEASE).await.expect("started");
             assert_eq!(matches!(started, StartedRun::Queued(_)), is_first, "{started:?}");
+        }
+        // A repeated start claims nothing: another worker may execute the run already.
+        let here = Arc::new(NewRun { executor: Executor::ThisWorker(worker()), ..self.new_run("mail") });
+        for is_first in [true, false] {
+            let started = self.journal.start(here.clone(), LEASE).await.expect("started");
+            assert_eq!(matches!(started, StartedRun::Claimed(_)), is_first, "{started:?}");
         }
         let claimed = self.claim_one().await;
         for _ in 0..2 {

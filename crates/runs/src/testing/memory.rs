@@ -61,13 +61,6 @@ impl MemoryJournal {
         *self.0.faults.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(faults));
     }
 
-    /// Requests that a run is cancelled.
-    pub fn request_cancel(&self, run: RunId) {
-        let now = self.now();
-        let effects = self.state().request_cancel(run, now);
-        self.apply(effects);
-    }
-
     /// Returns the steps of a run in the order in which they began.
     pub fn steps(&self, run: RunId) -> Vec<Step> {
         self.state().steps(run)
@@ -177,8 +170,8 @@ impl Journal for MemoryJournal {
         })
     }
 
-    fn waiting_steps(&self, run: RunId, keys: Vec<String>) -> JournalFuture<'_, Vec<Step>> {
-        self.write("waiting_steps", move |state, now, _| Ok(state.waiting_steps(run, &keys, now)))
+    fn read_steps(&self, run: RunId, keys: Vec<String>) -> JournalFuture<'_, Vec<Step>> {
+        self.write("read_steps", move |state, now, _| Ok(state.read_steps(run, &keys, now)))
     }
 
     fn deliver(
@@ -191,6 +184,10 @@ impl Journal for MemoryJournal {
         self.write("deliver", move |state, now, effects| {
             Ok(state.deliver(run, &key, expected.as_ref(), output, now, effects))
         })
+    }
+
+    fn request_cancel(&self, run: RunId) -> JournalFuture<'_, bool> {
+        self.write("request_cancel", move |state, now, effects| Ok(state.request_cancel(run, now, effects)))
     }
 
     fn send(&self, message: NewMessage, lease: Duration) -> JournalFuture<'_, Delivery> {

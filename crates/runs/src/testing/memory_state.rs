@@ -12,7 +12,7 @@ use crate::journal::{Claims, Delivery, NewMessage, ReleaseReason, RunSignal, Sus
 use crate::run::{
     ClaimedRun, Executor, Lease, NewRun, Renewal, Run, RunEnd, RunKey, RunStatus, StartedRun, WorkerId,
 };
-use crate::step::{INBOX, Step, StepState, StepWrites, Wait};
+use crate::step::{Adoption, INBOX, Step, StepState, StepWrites, Wait};
 
 /// Notifications for workers after a write.
 #[derive(Default)]
@@ -67,6 +67,9 @@ impl Row {
                 Some(step) => (step.state, step.output) = (StepState::Waiting, None),
                 None => self.steps.retain(|step| step.key != *key),
             }
+        }
+        for scope in &writes.removed_scopes {
+            self.steps.retain(|step| !step.key.starts_with(scope));
         }
         for done in &writes.done {
             self.put(Step::done(&done.key, done.effect, done.output.clone()));
@@ -131,6 +134,23 @@ impl MemoryState {
         self.runs.get_mut(&lease.run).filter(|row| row.is_held(lease))
     }
 
+    /// Copies done steps of other runs of the same space to a run.
+    fn adopt(&mut self, lease: Lease, writes: &StepWrites) {
+        for Adoption { from, keys } in &writes.adopted {
+            let space = self.runs.get(&lease.run).map(|row| row.run.space);
+            let source = self.runs.get(from).filter(|row| Some(row.run.space) == space);
+            let is_adopted = |step: &&Step| step.state == StepState::Done && keys.contains(&step.key);
+            let steps: Vec<Step> =
+                source.into_iter().flat_map(|row| row.steps.iter().filter(is_adopted).cloned()).collect();
+            let Some(row) = self.held_row(lease) else { return };
+            for step in steps {
+                if row.step(&step.key).is_none() {
+                    row.steps.push(step);
+                }
+            }
+        }
+    }
+
     /// Returns true if a write that releases the run was persisted before.
     fn was_released(&self, lease: Lease) -> bool {
         self.runs.get(&lease.run).is_some_and(|row| row.was_released(lease))
@@ -188,7 +208,7 @@ impl MemoryState {
             due: Some(due),
         });
         let run = row.run.clone();
-        Ok(if worker.is_some() && run.status == RunStatus::Running {
+        Ok(if is_new && worker.is_some() {
             StartedRun::Claimed(ClaimedRun::authorized(run, Vec::new()))
         } else if is_new {
             StartedRun::Queued(run)
@@ -276,6 +296,7 @@ impl MemoryState {
     }
 
     pub(super) fn write(&mut self, lease: Lease, writes: &StepWrites, now: Timestamp) -> bool {
+        self.adopt(lease, writes);
         self.held_row(lease).map(|row| row.write(writes, now)).is_some()
     }
 
@@ -378,7 +399,7 @@ impl MemoryState {
         true
     }
 
-    pub(super) fn waiting_steps(&mut self, run: RunId, keys: &[String], now: Timestamp) -> Vec<Step> {
+    pub(super) fn read_steps(&mut self, run: RunId, keys: &[String], now: Timestamp) -> Vec<Step> {
         let Some(row) = self.runs.get_mut(&run) else { return Vec::new() };
         row.expire(now);
         row.steps.iter().filter(|step| keys.contains(&step.key)).cloned().collect()
@@ -446,19 +467,19 @@ impl MemoryState {
         row.inbox.iter().filter(|(number, _)| *number > after).cloned().collect()
     }
 
-    pub(super) fn request_cancel(&mut self, run: RunId, now: Timestamp) -> Effects {
-        let mut effects = Effects::default();
-        if let Some(row) = self.runs.get_mut(&run).filter(|row| !row.run.status.is_final()) {
-            row.run.is_cancel_requested = true;
-            if row.run.status == RunStatus::Running {
-                let lease = Lease { run, epoch: row.run.epoch };
-                effects.signals.push(RunSignal::Cancel(lease));
-            } else {
-                row.queue(now);
-                effects.wakes = true;
-            }
+    pub(super) fn request_cancel(&mut self, run: RunId, now: Timestamp, effects: &mut Effects) -> bool {
+        let Some(row) = self.runs.get_mut(&run).filter(|row| !row.run.status.is_final()) else {
+            return false;
+        };
+        row.run.is_cancel_requested = true;
+        if row.run.status == RunStatus::Running {
+            let lease = Lease { run, epoch: row.run.epoch };
+            effects.signals.push(RunSignal::Cancel(lease));
+        } else {
+            row.queue(now);
+            effects.wakes = true;
         }
-        effects
+        true
     }
 }
 

@@ -1,13 +1,13 @@
 //! Generated graphs through many crashes, counted by a recorder outside of the journal: no step is lost, and no write
 //! takes effect twice. `HAFT_CRASHES` sets the number of crashes, `HAFT_SEED` repeats one scenario.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{Effect, RunId};
 use tokio_util::sync::CancellationToken;
 
-use super::graph::{GraphProgram, Node, child_id};
+use super::graph::{GraphProgram, Node};
 use super::new_run;
 use super::process::{Dice, Process, ProcessJournal, Recorder};
 use crate::testing::MemoryJournal;
@@ -75,17 +75,11 @@ async fn scenario(seed: u64, max_crashes: u64) -> Counts {
     loop {
         let rate = if counts.crashes < max_crashes { 20 + dice.roll(60) } else { 0 };
         let process = Process::new(&dice, rate);
-        let runs_of_program = Arc::new(OnceLock::new());
-        let program = GraphProgram {
-            process: process.clone(),
-            recorder: recorder.clone(),
-            runs: runs_of_program.clone(),
-        };
+        let program = GraphProgram { process: process.clone(), recorder: recorder.clone() };
         let reached = ProcessJournal { inner: journal.clone(), process: process.clone() };
         let programs = Programs::default().with(Arc::new(program));
         let settings = WorkerSettings { slots: 3, ..WorkerSettings::default() };
         let runs = Runs::new(Arc::new(reached), programs, settings, Failpoints::default());
-        let _ = runs_of_program.set(runs.clone());
         tokio::select! {
             () = &mut deciding => break,
             () = process.crashed.notified() => counts.crashes += 1,
@@ -114,9 +108,14 @@ fn check(journal: &MemoryJournal, recorder: &Recorder, id: RunId, graph: &Node, 
         counts.lost += u64::from(!(is_done && count > 0 || is_unknown));
         counts.repeated_writes += u64::from(effect == Effect::Write && count > 1);
     };
-    graph.visit("", &mut visit, &mut |key, node| children.push((child_id(id, key), node.clone())));
-    for (child, node) in children {
-        check(journal, recorder, child, &node, counts);
+    graph.visit("", &mut visit, &mut |key, node| children.push((key.to_owned(), node.clone())));
+    for (key, node) in children {
+        let id = steps.iter().find(|step| step.key == format!("{key}.id"));
+        let id = id.and_then(|step| step.output.as_ref()?.as_str()?.parse().ok());
+        match id {
+            Some(child) => check(journal, recorder, child, &node, counts),
+            None => counts.lost += 1,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::Bench;
+use crate::journal::Journal;
 use crate::testing::{MemoryJournal, WriteFault};
 use crate::{Halt, RunStatus, StepOutcome, StepState, Wait, WaitOutcome};
 
@@ -144,7 +145,7 @@ async fn cancelled_run_ends_while_it_works_while_it_waits_and_if_it_ignores_the_
     for input in ["waits", "obeys", "ignores"] {
         let run = bench.start(json!(input)).await;
         sleep(Duration::from_secs(10)).await;
-        bench.journal.request_cancel(run);
+        assert!(bench.journal.request_cancel(run).await.expect("requested"));
         let end = bench.ended(run).await;
         assert_eq!((end.status, end.output), (RunStatus::Cancelled, Some(json!("Cancelled"))), "{input}");
     }
@@ -186,7 +187,7 @@ async fn lasting_run_handles_a_request_to_cancel_and_continues() {
     };
     send("one").await;
     sleep(Duration::from_secs(10)).await;
-    bench.journal.request_cancel(run);
+    assert!(bench.journal.request_cancel(run).await.expect("requested"));
     let idle = bench.suspended(run).await;
     assert!(idle.is_idle() && !idle.is_cancel_requested);
     send("stop").await;
@@ -213,4 +214,85 @@ async fn step_that_was_reserved_in_an_earlier_execution_is_unknown_and_a_read_is
     });
     let run = bench.start(json!({})).await;
     assert_eq!(bench.ended(run).await.output, Some(json!([true, true])));
+}
+
+/// A run that starts a child and reports its output.
+fn parent_of(child: Value) -> Value {
+    json!({"child": child})
+}
+
+fn family() -> Bench {
+    Bench::new(|context| {
+        Box::pin(async move {
+            let input = &context.run().input;
+            if let Some(child) = input.get("child") {
+                return context.child("child", super::new_run("test", child.clone())).await;
+            }
+            let millis = input["millis"].as_u64().unwrap_or_default();
+            context.wait(wait("timer", Some(Duration::from_millis(millis)))).await?;
+            Ok(json!("the child has ended"))
+        })
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn child_is_awaited_without_a_slot_and_started_once() {
+    let bench = family();
+    // More parents than slots, each with a child of a child.
+    let runs = (0..80).map(|_| bench.start(parent_of(parent_of(json!({"millis": 5000})))));
+    let runs: Vec<_> = futures_util::future::join_all(runs).await;
+    for run in runs {
+        assert_eq!(bench.ended(run).await.output, Some(json!("the child has ended")));
+    }
+    assert_eq!(bench.journal.runs().len(), 240);
+}
+
+#[tokio::test(start_paused = true)]
+async fn child_is_cancelled_with_its_parent() {
+    let bench = family();
+    let run = bench.start(parent_of(json!({"millis": 3_600_000}))).await;
+    bench.suspended(run).await;
+    assert!(bench.journal.request_cancel(run).await.expect("requested"));
+    assert_eq!(bench.ended(run).await.status, RunStatus::Cancelled);
+    sleep(Duration::from_secs(10)).await;
+    let statuses: Vec<RunStatus> = bench.journal.runs().into_iter().map(|run| run.status).collect();
+    assert_eq!(statuses, [RunStatus::Cancelled; 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn adopted_and_folded_steps_are_not_executed_again() {
+    let executed = Arc::new(AtomicU32::new(0));
+    let counted = executed.clone();
+    let bench = Bench::new(move |context| {
+        let executed = counted.clone();
+        Box::pin(async move {
+            if let Some(from) = context.run().input["from"].as_str().and_then(|id| id.parse().ok()) {
+                context.adopt_steps(from, vec!["map/all".to_owned()]).await?;
+            }
+            let context = context.scope("map");
+            if context.output("all").is_none() {
+                let items = context.scope("all");
+                for item in 0..3 {
+                    let work = || async {
+                        executed.fetch_add(1, Ordering::SeqCst);
+                        Ok::<_, Halt>(json!(item))
+                    };
+                    items.step(&item.to_string(), Effect::Write, work).await?;
+                }
+                context.fold("all", json!("three items"));
+            }
+            Ok(context.output("all").as_deref().cloned().unwrap_or_default())
+        })
+    });
+    let first = bench.start(json!({})).await;
+    let second = async || bench.start(json!({"from": first})).await;
+    assert_eq!(bench.ended(first).await.output, Some(json!("three items")));
+    let keys = |run| -> Vec<String> { bench.journal.steps(run).into_iter().map(|step| step.key).collect() };
+    let second = second().await;
+    assert_eq!(bench.ended(second).await.output, Some(json!("three items")));
+    assert_eq!(executed.load(Ordering::SeqCst), 3);
+    assert!(
+        keys(second).contains(&"adopted".to_owned())
+            && !keys(first).iter().any(|key| key.starts_with("map/all/"))
+    );
 }

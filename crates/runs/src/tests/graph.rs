@@ -1,18 +1,16 @@
 //! Generated programs for crash tests: trees of sequences, parallel branches, steps of each effect, approvals, timers
 //! and child runs.
 
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use haft_core::{BoxFuture, Effect, RunId};
+use haft_core::{BoxFuture, Effect};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use uuid::Uuid;
 
 use super::process::{Dice, Process, Recorder};
 use super::{new_run, succeeded};
-use crate::{GiveUpReason, Halt, NewRun, Program, RunContext, RunEnd, RunStatus, Runs, StepOutcome, Wait};
+use crate::{GiveUpReason, Halt, NewRun, Program, RunContext, RunEnd, RunStatus, StepOutcome, Wait};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Node {
@@ -71,20 +69,10 @@ impl Node {
     }
 }
 
-/// The id of the child run that a step starts: the same on every execution.
-pub(super) fn child_id(parent: RunId, key: &str) -> RunId {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in Uuid::from(parent).as_bytes().iter().chain(key.as_bytes()) {
-        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    RunId::from(Uuid::from_u64_pair(hash, hash.rotate_left(17) ^ 0x5555))
-}
-
 /// Executes generated trees.
 pub(super) struct GraphProgram {
     pub(super) process: Process,
     pub(super) recorder: Recorder,
-    pub(super) runs: Arc<OnceLock<Runs>>,
 }
 
 impl GraphProgram {
@@ -141,29 +129,14 @@ impl GraphProgram {
                     let (key, kind) = ("timer".to_owned(), "timer".to_owned());
                     context.wait(Wait { key, kind, details: None, timeout }).await?;
                 }
-                Node::Child(node) => self.child(&context, &format!("{key}child"), node).await?,
+                Node::Child(node) => {
+                    let input = serde_json::to_value(node).expect("a tree");
+                    let new = NewRun { max_crashes: u32::MAX, ..new_run("graph", input) };
+                    assert_eq!(context.child("child", new).await?, json!("done"));
+                }
             }
             Ok(())
         })
-    }
-
-    async fn child(&self, context: &RunContext, key: &str, node: &Node) -> Result<(), Halt> {
-        let wait = || Wait { key: "child".to_owned(), kind: "run".to_owned(), details: None, timeout: None };
-        let parent = context.run().id;
-        let start = || async move {
-            let input = serde_json::to_value(node).expect("a tree");
-            let new = NewRun {
-                id: child_id(parent, key),
-                parent: Some((parent, key.to_owned())),
-                max_crashes: u32::MAX,
-                ..new_run("graph", input)
-            };
-            let runs = self.runs.get().expect("a worker").clone();
-            runs.start(new).await.map_err(Halt::from)?;
-            Ok::<_, Halt>(Value::Null)
-        };
-        context.step_with_waits("start", Effect::Idempotent, vec![wait()], start).await?;
-        context.wait(wait()).await.map(drop)
     }
 }
 

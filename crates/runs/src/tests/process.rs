@@ -127,8 +127,8 @@ impl Journal for ProcessJournal {
         self.reach(self.inner.release(lease, writes, reason))
     }
 
-    fn waiting_steps(&self, run: RunId, keys: Vec<String>) -> JournalFuture<'_, Vec<Step>> {
-        self.reach(self.inner.waiting_steps(run, keys))
+    fn read_steps(&self, run: RunId, keys: Vec<String>) -> JournalFuture<'_, Vec<Step>> {
+        self.reach(self.inner.read_steps(run, keys))
     }
 
     fn deliver(
@@ -139,6 +139,10 @@ impl Journal for ProcessJournal {
         output: Value,
     ) -> JournalFuture<'_, bool> {
         self.reach(self.inner.deliver(run, key, expected, output))
+    }
+
+    fn request_cancel(&self, run: RunId) -> JournalFuture<'_, bool> {
+        self.reach(Journal::request_cancel(&self.inner, run))
     }
 
     fn send(&self, message: NewMessage, lease: Duration) -> JournalFuture<'_, Delivery> {

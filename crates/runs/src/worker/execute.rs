@@ -13,7 +13,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::{STOP_TIMEOUT, Worker};
+use super::{Runs, STOP_TIMEOUT, Worker};
 use crate::context::{Halt, RunContext};
 use crate::journal::ReleaseReason;
 use crate::program::{GiveUpReason, Program};
@@ -67,7 +67,8 @@ impl Worker {
             let (crashes, number) = (claimed.run.crashes, execution.number);
             let (over, lost) = (execution.over.clone(), execution.lost.clone());
             let end = worker.end_after_panic(&claimed);
-            let executed = AssertUnwindSafe(worker.execute_claimed(claimed, execution)).catch_unwind().await;
+            let executed = AssertUnwindSafe(worker.clone().execute_claimed(claimed, execution));
+            let executed = executed.catch_unwind().await;
             let result = match (executed, end) {
                 (Ok(result), _) => result,
                 (Err(_), Some(end)) => worker.finish_after_panic(lease, end).await,
@@ -94,11 +95,11 @@ impl Worker {
         }
     }
 
-    async fn execute_claimed(&self, claimed: ClaimedRun, execution: Execution) -> Result<(), Halt> {
+    async fn execute_claimed(self: Arc<Self>, claimed: ClaimedRun, execution: Execution) -> Result<(), Halt> {
         self.failpoints.pass("claimed");
         let Execution { cancel, lost, refresh, .. } = execution;
-        let context =
-            RunContext::new(self.journal.clone(), claimed, cancel, refresh, self.failpoints.clone());
+        let worker = Runs(self.clone());
+        let context = RunContext::new(self.journal.clone(), claimed, cancel, refresh, worker);
         let run = context.run();
         let Some(program) = self.programs.get(&run.program).cloned() else {
             // A newer process may know it.

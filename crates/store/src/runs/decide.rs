@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::RunJournal;
 use super::finish::{Delivered, deliver, deliver_end};
-use super::notifications::cancel_payload;
+use super::notifications::payload;
 use super::row::{NEVER, by_id, run, run_columns};
 use super::writer::CHANNEL;
 use crate::db::{Arg, Tx, args};
@@ -68,7 +68,10 @@ impl RunJournal {
         let before = locked(&mut change.tx, space, id).await?.ok_or_else(missing)?;
         let Decided { what, action, details, changed } = change_run(&mut change.tx, now, &before).await?;
         if let (Some(run), Tx::Postgres(_)) = (changed, &change.tx) {
-            change.tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, run.to_string()]).await?;
+            change
+                .tx
+                .run("SELECT pg_notify($1, $2)", args![CHANNEL, payload(RunSignal::Changed(run))])
+                .await?;
         }
         let name = before.labels.name;
         change.note(Note { what, action, id: id.to_string(), name, version: None, details }).await?;
@@ -104,7 +107,8 @@ impl RunJournal {
                 tx.run(sql, args![id, now]).await?;
                 if let Tx::Postgres(_) = tx {
                     let lease = Lease { run: id, epoch: before.epoch };
-                    tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, cancel_payload(lease)]).await?;
+                    tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, payload(RunSignal::Cancel(lease))])
+                        .await?;
                 }
             } else {
                 changed = end_run(tx, id, now, &end).await?;
@@ -131,7 +135,7 @@ impl RunJournal {
         let Some(row) = tx.row(sql, args![space, id, now]).await? else { return Ok(false) };
         let lease = Lease { run: id, epoch: row.number(0)? };
         if let Tx::Postgres(_) = &tx {
-            tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, cancel_payload(lease)]).await?;
+            tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, payload(RunSignal::Cancel(lease))]).await?;
         }
         tx.commit().await?;
         self.0.notifications.send(RunSignal::Cancel(lease));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use haft_core::{BoxFuture, CallError, RunId};
-use haft_runs::{INBOX, Lease, RunEnd, Step, StepWrites};
+use haft_runs::{INBOX, Lease, RunEnd, RunSignal, Step, StepWrites};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ impl Batch {
         match delivered {
             Delivered::No => {}
             Delivered::ToSuspended => self.wakes = true,
-            Delivered::ToExecuting => self.changed.push(run),
+            Delivered::ToExecuting => self.signals.push(RunSignal::Changed(run)),
         }
     }
 }
@@ -151,13 +151,13 @@ impl JournalWrite for Deliver {
     }
 }
 
-/// Reads waiting steps, after ending those whose deadline has passed.
-pub(super) struct ReadWaits {
+/// Reads steps by their keys, after ending waits whose deadline has passed.
+pub(super) struct ReadSteps {
     pub(super) run: RunId,
     pub(super) keys: Vec<String>,
 }
 
-impl JournalWrite for ReadWaits {
+impl JournalWrite for ReadSteps {
     type Output = Vec<Step>;
 
     fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<Vec<Step>, CallError>> {

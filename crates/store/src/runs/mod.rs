@@ -35,12 +35,12 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::conversations::{ChangedConversation, ConversationFilter};
 pub use self::find::{Approval, RunCounts, RunFilter, RunSummary};
-use self::finish::{Deliver, Finish, ReadWaits};
+use self::finish::{Deliver, Finish, ReadSteps};
 pub use self::news::RunNews;
 use self::notifications::{Notifications, listen};
 use self::renew::{Recover, Renew};
 use self::start::{QueueLimits, Start};
-use self::suspend::{Release, Suspend, WriteProgress, WriteSteps};
+use self::suspend::{Release, RequestCancel, Suspend, WriteProgress, WriteSteps};
 use self::writer::{Clock, Writer};
 use crate::Store;
 use crate::db::Db;
@@ -171,8 +171,8 @@ impl Journal for RunJournal {
         Box::pin(self.0.writer.commit(Release { lease, writes, reason }))
     }
 
-    fn waiting_steps(&self, run: RunId, keys: Vec<String>) -> JournalFuture<'_, Vec<Step>> {
-        Box::pin(self.0.writer.commit(ReadWaits { run, keys }))
+    fn read_steps(&self, run: RunId, keys: Vec<String>) -> JournalFuture<'_, Vec<Step>> {
+        Box::pin(self.0.writer.commit(ReadSteps { run, keys }))
     }
 
     fn deliver(
@@ -183,6 +183,10 @@ impl Journal for RunJournal {
         output: Value,
     ) -> JournalFuture<'_, bool> {
         Box::pin(self.0.writer.commit(Deliver { run, key, expected, output }))
+    }
+
+    fn request_cancel(&self, run: RunId) -> JournalFuture<'_, bool> {
+        Box::pin(self.0.writer.commit(RequestCancel { run }))
     }
 
     fn send(&self, message: NewMessage, lease: Duration) -> JournalFuture<'_, Delivery> {

@@ -44,7 +44,7 @@ impl Notifications {
         if committed.wakes {
             self.work();
         }
-        committed.changed.into_iter().for_each(|run| self.send(RunSignal::Changed(run)));
+        committed.signals.into_iter().for_each(|signal| self.send(signal));
     }
 
     pub(super) async fn work_available(&self) {
@@ -59,9 +59,12 @@ impl Notifications {
     }
 }
 
-/// The payload of a PostgreSQL notification that a run is to be cancelled.
-pub(super) fn cancel_payload(lease: Lease) -> String {
-    format!("{} {}", lease.run, lease.epoch)
+/// The payload of a PostgreSQL notification for the worker that executes a run.
+pub(super) fn payload(signal: RunSignal) -> String {
+    match signal {
+        RunSignal::Cancel(Lease { run, epoch }) => format!("{run} {epoch}"),
+        RunSignal::Changed(run) => run.to_string(),
+    }
 }
 
 /// Parses the payload of a PostgreSQL notification. Returns `None` if it only says that a run may be queued.
@@ -106,8 +109,9 @@ mod tests {
     fn payloads_are_parsed_as_they_are_written() {
         let run = RunId::from(Uuid::now_v7());
         let lease = Lease { run, epoch: 7 };
-        assert_eq!(parse(&cancel_payload(lease)), Some(RunSignal::Cancel(lease)));
-        assert_eq!(parse(&run.to_string()), Some(RunSignal::Changed(run)));
+        for signal in [RunSignal::Cancel(lease), RunSignal::Changed(run)] {
+            assert_eq!(parse(&payload(signal)), Some(signal));
+        }
         assert_eq!(parse(""), None);
         assert_eq!(parse("unexpected payload"), None);
     }

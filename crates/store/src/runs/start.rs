@@ -127,7 +127,7 @@ impl Start {
         if (stored.space, stored.user) != (new.space, new.user) {
             return Err(failure::unreadable("a run of this id belongs to another user"));
         }
-        Ok(Ok(if is_claimed && stored.status == RunStatus::Running {
+        Ok(Ok(if is_new && is_claimed {
             StartedRun::Claimed(ClaimedRun::authorized(stored, Vec::new()))
         } else if is_new {
             StartedRun::Queued(stored)

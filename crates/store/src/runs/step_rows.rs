@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haft_core::{CallError, Effect, RunId};
-use haft_runs::{DoneStep, StepWrites, Wait};
+use haft_runs::{Adoption, DoneStep, StepWrites, Wait};
 use jiff::Timestamp;
 
 use super::row::NEVER;
@@ -22,6 +22,14 @@ static STEPS: Table = Table {
     tail: " ON CONFLICT (run_id, key) DO UPDATE SET state = excluded.state, output = excluded.output,
              ended_at = excluded.ended_at WHERE excluded.state <> 'waiting'",
 };
+
+/// Copies a done step of another run of the same space.
+const ADOPT: &str =
+    "INSERT INTO run_steps (run_id, space_id, key, n, effect, state, output, wait_kind, details, deadline_at, expired,
+        created_at, ended_at)
+     SELECT $1, space_id, key, n, effect, state, output, wait_kind, details, deadline_at, expired, created_at, ended_at
+     FROM run_steps WHERE run_id = $3 AND space_id = $2 AND key = $4 AND state = 'done'
+     ON CONFLICT (run_id, key) DO NOTHING";
 
 /// Rows that are not inserted yet.
 pub(super) struct StepRows {
@@ -80,7 +88,8 @@ impl Batch {
         writes: &StepWrites,
     ) -> Result<(), CallError> {
         // A statement writes each row once.
-        if self.steps.runs.contains(&of.0) || !writes.removed.is_empty() {
+        let has_removals = !writes.removed.is_empty() || !writes.removed_scopes.is_empty();
+        if self.steps.runs.contains(&of.0) || has_removals || !writes.adopted.is_empty() {
             self.insert_steps().await?;
         }
         for key in &writes.removed {
@@ -93,6 +102,16 @@ impl Batch {
                 "DELETE FROM run_steps WHERE run_id = $1 AND key = $2"
             };
             self.tx.run(sql, args![of.0, key]).await?;
+        }
+        for scope in &writes.removed_scopes {
+            let sql = "DELETE FROM run_steps WHERE run_id = $1 AND substr(key, 1, CAST($3 AS INTEGER)) = $2";
+            let length = u64::try_from(scope.chars().count()).unwrap_or(u64::MAX);
+            self.tx.run(sql, args![of.0, scope, length]).await?;
+        }
+        for Adoption { from, keys } in &writes.adopted {
+            for key in keys {
+                self.tx.run(ADOPT, args![of.0, of.1, *from, key]).await?;
+            }
         }
         if writes.resets_crashes {
             self.tx.run("UPDATE runs SET crashes = 0 WHERE id = $1", args![of.0]).await?;

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use haft_core::{BoxFuture, CallError};
-use haft_runs::{INBOX, Lease, ReleaseReason, StepWrites, Suspension, Wait};
+use haft_core::{BoxFuture, CallError, RunId};
+use haft_runs::{INBOX, Lease, ReleaseReason, RunSignal, StepWrites, Suspension, Wait};
 use serde_json::Value;
 
 use super::row::NEVER;
@@ -177,6 +177,34 @@ impl JournalWrite for Release {
                        WHERE id = $1 AND epoch = $2";
             batch.tx.run(sql, args![run, epoch, batch.now, has_crashed]).await?;
             batch.wakes = true;
+            Ok(true)
+        })
+    }
+}
+
+/// Requests that a run is cancelled.
+pub(super) struct RequestCancel {
+    pub(super) run: RunId,
+}
+
+impl JournalWrite for RequestCancel {
+    type Output = bool;
+    const READS_STEPS: bool = false;
+
+    fn write<'t>(&'t self, batch: &'t mut Batch) -> BoxFuture<'t, Result<bool, CallError>> {
+        Box::pin(async move {
+            let sql = "UPDATE runs SET cancel_requested = 1, changed_at = $2,
+                           due_at = CASE WHEN status IN ('waiting', 'scheduled') THEN $2 ELSE due_at END,
+                           waiting_for = CASE WHEN status = 'waiting' THEN NULL ELSE waiting_for END,
+                           status = CASE WHEN status IN ('waiting', 'scheduled') THEN 'queued' ELSE status END
+                       WHERE id = $1 AND ended_at IS NULL RETURNING epoch, status";
+            let Some(row) = batch.tx.row(sql, args![self.run, batch.now]).await? else { return Ok(false) };
+            match row.text(1)?.as_str() {
+                "running" => {
+                    batch.signals.push(RunSignal::Cancel(Lease { run: self.run, epoch: row.number(0)? }))
+                }
+                _ => batch.wakes = true,
+            }
             Ok(true)
         })
     }

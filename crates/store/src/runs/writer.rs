@@ -6,11 +6,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use haft_core::{BoxFuture, CallError, ErrorKind, RunId};
+use haft_core::{BoxFuture, CallError, ErrorKind};
+use haft_runs::RunSignal;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 
 use super::Notifications;
+use super::notifications::payload;
 use super::step_rows::StepRows;
 use crate::Store;
 use crate::db::{Db, Tx, args};
@@ -43,8 +45,8 @@ pub(super) struct Batch {
     pub(super) steps: StepRows,
     /// True if a run may have been queued.
     pub(super) wakes: bool,
-    /// Runs that workers execute, and whose waits have ended.
-    pub(super) changed: Vec<RunId>,
+    /// Notifications for workers that execute runs.
+    pub(super) signals: Vec<RunSignal>,
 }
 
 type Jobs = mpsc::Receiver<Box<dyn Job>>;
@@ -134,28 +136,28 @@ async fn commit_all(
 #[derive(Default)]
 pub(super) struct Committed {
     pub(super) wakes: bool,
-    pub(super) changed: Vec<RunId>,
+    pub(super) signals: Vec<RunSignal>,
 }
 
 async fn commit(store: &Store, clock: &Clock, jobs: &mut [Box<dyn Job>]) -> Result<Committed, CallError> {
     let mut tx = store.db().begin().await?;
     let now = clock.now(&mut tx).await?;
-    let mut batch = Batch { tx, now, steps: StepRows::new(now), wakes: false, changed: Vec::new() };
+    let mut batch = Batch { tx, now, steps: StepRows::new(now), wakes: false, signals: Vec::new() };
     for job in jobs {
         job.write(&mut batch).await?;
     }
     batch.insert_steps().await?;
-    let Batch { mut tx, wakes, changed, .. } = batch;
+    let Batch { mut tx, wakes, signals, .. } = batch;
     if let Tx::Postgres(_) = &tx {
         if wakes {
             tx.run("SELECT pg_notify($1, '')", args![CHANNEL]).await?;
         }
-        for run in &changed {
-            tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, run.to_string()]).await?;
+        for signal in &signals {
+            tx.run("SELECT pg_notify($1, $2)", args![CHANNEL, payload(*signal)]).await?;
         }
     }
     tx.commit().await?;
-    Ok(Committed { wakes, changed })
+    Ok(Committed { wakes, signals })
 }
 
 /// A write with its caller, whatever its output.
