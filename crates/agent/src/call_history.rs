@@ -7,8 +7,8 @@ use haft_tasks::{LogTail, find_logged};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::chat::Chat;
-use crate::result::{failed, shown};
+use crate::call_result::{failed, to_json};
+use crate::conversations::Conversations;
 use crate::transcript::StepCall;
 
 haft_core::templates! {
@@ -22,7 +22,7 @@ pub(crate) fn log_id(call: &CallId) -> Option<Uuid> {
     LogTail::of_call(call).map(LogTail::id)
 }
 
-impl Chat {
+impl Conversations {
     /// The logged result of an inline call. Returns `None` if the log has none, or if it does not hold all of it and the
     /// call may be repeated.
     pub(crate) async fn logged(
@@ -32,14 +32,14 @@ impl Chat {
         call: &StepCall,
         may_repeat: bool,
     ) -> Option<Value> {
-        let (history, tail) = (self.0.around.call_history()?, LogTail::of_call(&call.call_id)?);
+        let (history, tail) = (self.0.host.call_history()?, LogTail::of_call(&call.call_id)?);
         let found = find_logged(history, cx, &call.call_id, tail).await;
         let result = found?.into_result(&call.call_id, &call.name, caller.locale, may_repeat)?;
-        Some(shown(&result, caller.locale))
+        Some(to_json(&result, caller.locale))
     }
 
-    /// The result of a call that was under way when a process died, and that may not be made again: the logged one, if
-    /// there is one.
+    /// The result of a call that was running when a process crashed, and that must not be repeated: the logged result, or
+    /// an error of kind `Unknown`.
     pub(crate) async fn unknown(
         &self,
         cx: &RunContext,
@@ -55,7 +55,7 @@ impl Chat {
         let error = CallError::new(ErrorKind::Unknown, message);
         let request = CallRequest { tool: call.name.clone(), arguments: call.arguments.clone(), options };
         match self.0.tools.record_without_running(caller, request, error.clone()).await {
-            Ok(result) => shown(&result, caller.locale),
+            Ok(result) => to_json(&result, caller.locale),
             Err(_) => failed(&call.call_id, &call.name, error, caller.locale),
         }
     }

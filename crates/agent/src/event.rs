@@ -1,20 +1,20 @@
-//! What happens in a turn, for whoever follows it while it happens.
+//! The events of a turn, for its followers.
 
 use haft_core::CallId;
 use haft_core::timestamp::rfc3339;
 use haft_llm::Usage;
 use serde_json::{Value, json};
 
-use crate::said::{Asked, Letter, Message, Returned, Said};
-use crate::transcript::{CallState, Finish, StepCall, Task, Turn};
+use crate::inbox::{ChatMessage, InboxMessage, ToolResultsMessage, TurnRequest, UserMessage};
+use crate::transcript::{CallState, CallTask, FinishReason, StepCall, Turn};
 
-/// One thing that happened.
+/// An event of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChatEvent {
-    /// What the turn begins with, as doors show it.
+    /// The input of the turn in its API form.
     TurnStart {
         input: Vec<Value>,
-        letters: Vec<String>,
+        message_ids: Vec<String>,
         replaces: Option<u32>,
     },
     Text {
@@ -25,7 +25,7 @@ pub enum ChatEvent {
         step: u32,
         text: String,
     },
-    /// What came of the step's text so far counts no more.
+    /// The text of the step so far is withdrawn.
     MessageReset {
         step: u32,
     },
@@ -39,9 +39,9 @@ pub enum ChatEvent {
         step: u32,
         call_id: CallId,
         name: String,
-        task: Task,
+        task: CallTask,
     },
-    /// A `ToolExecutionResult`, as doors show it.
+    /// A `ToolExecutionResult` in its API form.
     Result {
         step: u32,
         call_id: CallId,
@@ -57,7 +57,7 @@ pub enum ChatEvent {
     Usage(Usage),
     Error(Value),
     Done {
-        finish: Finish,
+        finish: FinishReason,
         steps: u32,
     },
 }
@@ -80,12 +80,12 @@ impl ChatEvent {
         }
     }
 
-    /// Whether nothing comes after it in its turn.
+    /// Returns true if it is the last event of its turn.
     pub fn is_last(&self) -> bool {
         matches!(self, Self::Done { .. })
     }
 
-    /// The event's own fields, and where it happened.
+    /// Returns the fields of the event, with its conversation and turn.
     pub fn data(&self, conversation: &str, turn: u32) -> Value {
         let mut data = match self {
             Self::TurnStart { input, replaces, .. } => {
@@ -122,27 +122,28 @@ impl ChatEvent {
         data
     }
 
-    /// What happened in a turn, as far as its journal tells.
+    /// Returns the events of a turn that the journal contains.
     pub fn of(turn: &Turn) -> Vec<Self> {
         let mut events = vec![Self::start(turn)];
         for step in &turn.steps {
             let number = step.step;
             events.extend(
-                step.answer.warnings.iter().map(|message| Self::Warning { message: message.clone() }),
+                step.response.warnings.iter().map(|message| Self::Warning { message: message.clone() }),
             );
-            if let Some(reasoning) = step.answer.reasoning.as_ref().filter(|thought| !thought.text.is_empty())
+            if let Some(reasoning) =
+                step.response.reasoning.as_ref().filter(|thought| !thought.text.is_empty())
             {
                 events.push(Self::Reasoning { step: number, text: reasoning.text.clone() });
             }
-            if !step.answer.said().is_empty() {
-                events.push(Self::Text { step: number, text: step.answer.said().to_owned() });
+            if !step.response.user_text().is_empty() {
+                events.push(Self::Text { step: number, text: step.response.user_text().to_owned() });
             }
             events.extend(step.calls.iter().map(|call| Self::called(number, call)));
             events.extend(step.calls.iter().filter_map(|call| Self::pending(number, call)));
-            // In their order, and none before those that are still to come: what was told stays where it was.
-            let is_told = |call: &&StepCall| turn.end.is_some() || !call.is_awaited();
-            let come = step.calls.iter().take_while(is_told);
-            events.extend(come.filter_map(|call| Self::came(number, call)));
+            // In the order of the calls, up to the first missing result: a later replay must only append events.
+            let is_complete = |call: &&StepCall| turn.end.is_some() || !call.is_awaited();
+            let come = step.calls.iter().take_while(is_complete);
+            events.extend(come.filter_map(|call| Self::arrived(number, call)));
         }
         if let Some(end) = &turn.end {
             events.extend(Self::ended(turn, end));
@@ -152,13 +153,13 @@ impl ChatEvent {
 
     /// The final events of a turn whose conversation failed in the middle of it.
     pub fn conversation_failed(error: &Value) -> Vec<Self> {
-        vec![Self::Error(error.clone()), Self::Done { finish: Finish::Error, steps: 0 }]
+        vec![Self::Error(error.clone()), Self::Done { finish: FinishReason::Error, steps: 0 }]
     }
 
     pub(crate) fn start(turn: &Turn) -> Self {
-        let input = turn.input.iter().flat_map(shown).collect();
-        let letters = turn.input.iter().filter_map(|letter| letter.id().map(str::to_owned)).collect();
-        Self::TurnStart { input, letters, replaces: turn.setup.replaces }
+        let input = turn.input.iter().flat_map(message_json).collect();
+        let message_ids = turn.input.iter().filter_map(|message| message.id().map(str::to_owned)).collect();
+        Self::TurnStart { input, message_ids, replaces: turn.setup.replaces }
     }
 
     pub(crate) fn called(step: u32, call: &StepCall) -> Self {
@@ -166,14 +167,14 @@ impl ChatEvent {
         Self::Call { step, call_id, name, arguments }
     }
 
-    /// That a call became a task, where it did.
+    /// Returns the event of a call that became a task.
     pub(crate) fn pending(step: u32, call: &StepCall) -> Option<Self> {
         let (call_id, name) = (call.call_id.clone(), call.name.clone());
         call.task.clone().map(|task| Self::Pending { step, call_id, name, task })
     }
 
-    /// What came of a call, where something has.
-    pub(crate) fn came(step: u32, call: &StepCall) -> Option<Self> {
+    /// Returns the event of a call that has a result.
+    pub(crate) fn arrived(step: u32, call: &StepCall) -> Option<Self> {
         let (call_id, name) = (call.call_id.clone(), call.name.clone());
         match &call.state {
             CallState::Running | CallState::Awaited(_) | CallState::Pending(_) => None,
@@ -200,15 +201,15 @@ pub(crate) fn steps_of(turn: &Turn) -> u32 {
     u32::try_from(turn.steps.len()).unwrap_or(u32::MAX)
 }
 
-/// What was sent, as doors show it.
-pub fn shown(letter: &Letter) -> Vec<Value> {
-    match letter {
-        Letter::Said(Said { id, messages, asked, .. })
-        | Letter::Returned(Returned { id, messages, asked, .. }) => {
-            messages.iter().map(|message| shown_message(message, id, asked)).collect()
+/// Returns an inbox message in its API form.
+pub fn message_json(inbox_message: &InboxMessage) -> Vec<Value> {
+    match inbox_message {
+        InboxMessage::User(UserMessage { id, messages, asked, .. })
+        | InboxMessage::ToolResults(ToolResultsMessage { id, messages, asked, .. }) => {
+            messages.iter().map(|message| chat_message_json(message, id, asked)).collect()
         }
-        Letter::GoOn(_) => Vec::new(),
-        Letter::Ended(ended) => {
+        InboxMessage::Continue(_) => Vec::new(),
+        InboxMessage::TaskEnded(ended) => {
             let name = ended.output["toolName"].clone();
             vec![json!({
                 "role": "task", "taskId": ended.run, "callId": ended.name, "name": name, "result": ended.output,
@@ -217,18 +218,18 @@ pub fn shown(letter: &Letter) -> Vec<Value> {
     }
 }
 
-fn shown_message(message: &Message, id: &str, asked: &Asked) -> Value {
-    let content = message.shown();
-    let mut shown =
+fn chat_message_json(message: &ChatMessage, id: &str, asked: &TurnRequest) -> Value {
+    let content = message.content_json();
+    let mut fields =
         json!({"role": message.role, "content": content, "messageId": id, "at": rfc3339(asked.at)});
-    let calls = message.calls_shown();
+    let calls = message.calls_json();
     if !calls.is_empty() {
-        shown["toolCalls"] = Value::Array(calls);
+        fields["toolCalls"] = Value::Array(calls);
     }
-    if let Some(call) = message.call() {
-        shown["callId"] = json!(call);
+    if let Some(call) = message.result_of() {
+        fields["callId"] = json!(call);
     }
-    shown
+    fields
 }
 
 #[cfg(test)]
@@ -240,11 +241,11 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::transcript::{Answer, Reason, Setup, TurnEnd, TurnStep};
+    use crate::transcript::{StoredResponse, TaskReason, TurnEnd, TurnSetup, TurnStep};
 
-    /// An answer with three calls: one that became a task, and two that are made here.
+    /// A response with three calls: one that became a task, and two that are executed inline.
     fn turn(states: [CallState; 2], end: Option<TurnEnd>) -> Turn {
-        let task = Task { task_id: "t".to_owned(), reason: Reason::Async };
+        let task = CallTask { task_id: "t".to_owned(), reason: TaskReason::Async };
         let [first, second] = states;
         let calls = [("later", CallState::Pending(task.clone())), ("first", first), ("second", second)];
         let calls = calls.into_iter().map(|(name, state)| StepCall {
@@ -255,7 +256,7 @@ mod tests {
             state,
         });
         let at = Timestamp::UNIX_EPOCH;
-        let answer = Answer {
+        let response = StoredResponse {
             text: "I look.".to_owned(),
             reasoning: None,
             calls: Vec::new(),
@@ -270,16 +271,16 @@ mod tests {
             dropped: Vec::new(),
             warnings: Vec::new(),
         };
-        let setup = Setup { from: 0, to: 0, replaces: None, kept: BTreeMap::new(), at };
-        let steps = vec![TurnStep { step: 1, answer, calls: calls.collect() }];
+        let setup = TurnSetup { from: 0, to: 0, replaces: None, kept: BTreeMap::new(), at };
+        let steps = vec![TurnStep { step: 1, response, calls: calls.collect() }];
         Turn { turn: 1, setup, input: Vec::new(), steps, end }
     }
 
     #[test]
-    fn what_was_told_of_a_turn_under_way_stays_as_it_was() {
+    fn events_of_a_running_turn_are_a_prefix_of_those_of_the_ended_turn() {
         let done = |n: u32| CallState::Done(Arc::new(json!({"success": true, "data": n})));
         let end = TurnEnd {
-            finish: Finish::Stop,
+            finish: FinishReason::Stop,
             text: String::new(),
             error: None,
             warnings: Vec::new(),
@@ -292,16 +293,16 @@ mod tests {
             names.filter(|name| *name == "tool.result").count()
         };
         assert_eq!(come(&all), 2);
-        let under_way = [
+        let running = [
             ([CallState::Running, CallState::Running], 0),
             ([CallState::Running, done(2)], 0),
             ([done(1), CallState::Running], 1),
             ([done(1), done(2)], 2),
         ];
-        for (states, expected) in under_way {
-            let told = ChatEvent::of(&turn(states, None));
-            assert_eq!(come(&told), expected);
-            assert!(all.starts_with(&told), "{told:?}");
+        for (states, expected) in running {
+            let events = ChatEvent::of(&turn(states, None));
+            assert_eq!(come(&events), expected);
+            assert!(all.starts_with(&events), "{events:?}");
         }
     }
 }

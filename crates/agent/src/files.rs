@@ -6,10 +6,10 @@ use haft_core::{ArtifactBytes, CallError, ErrorKind, Message};
 use haft_llm::{Image, ImageSource};
 use serde_json::{Map, Value, json};
 
-use crate::at::At;
-use crate::chat::Chat;
-use crate::result::{answered, failed, head};
+use crate::call_result::{failed, head, succeeded};
+use crate::conversations::Conversations;
 use crate::transcript::StepCall;
+use crate::turn_context::TurnContext;
 
 haft_core::templates! {
     NOT_TEXT = "chat.notText",
@@ -17,10 +17,10 @@ haft_core::templates! {
         "{handle} 不是文本";
 }
 
-/// So much is read at once, in bytes.
+/// Maximum size of one part, in bytes.
 const PIECE: usize = 16 << 10;
 
-/// The largest file that is looked into.
+/// Maximum size of a file that is read.
 const LARGEST: u64 = 64 << 20;
 
 /// A file as a model is shown it.
@@ -32,18 +32,23 @@ pub(crate) fn as_image(file: &ArtifactBytes) -> Image {
     }
 }
 
-impl Chat {
-    /// A piece of a result that was too large to be shown whole.
-    pub(crate) async fn read_result(&self, at: &At, call: &StepCall, fields: &Map<String, Value>) -> Value {
+impl Conversations {
+    /// Returns a part of a result that was too large to be shown completely.
+    pub(crate) async fn read_result(
+        &self,
+        at: &TurnContext,
+        call: &StepCall,
+        fields: &Map<String, Value>,
+    ) -> Value {
         let handle = fields.get("handle").and_then(Value::as_str).unwrap_or_default();
-        let file = self.0.around.file(at.caller.space, at.caller.user, handle, LARGEST).await;
+        let file = self.0.host.read_file(at.owner(), handle, LARGEST).await;
         let text = file.and_then(|file| {
             let no_text =
                 || CallError::new(ErrorKind::Validation, Message::new(&NOT_TEXT).with("handle", handle));
             String::from_utf8(file.bytes.to_vec()).map_err(|_| no_text())
         });
         match text {
-            Ok(text) => answered(&call.call_id, &call.name, piece(&text, fields)),
+            Ok(text) => succeeded(&call.call_id, &call.name, piece(&text, fields)),
             Err(error) => failed(&call.call_id, &call.name, error, at.caller.locale),
         }
     }
@@ -77,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_reads_on_from_where_one_was_or_from_a_word() {
+    fn reading_continues_at_an_offset_or_at_a_found_text() {
         let text = "天气".repeat(PIECE);
         let fields = |value: Value| value.as_object().cloned().expect("an object");
         let first = piece(&text, &fields(json!({})));

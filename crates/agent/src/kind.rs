@@ -1,6 +1,6 @@
-//! Agents as tools: one agent asks another, and gets its answer as the result of a call.
+//! Agents as tools: one agent calls another, and receives its response as the result of the call.
 //!
-//! Nothing of the inner turn is kept but what its own calls leave on record.
+//! The inner turn is ephemeral; only its calls are recorded.
 
 use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
@@ -15,12 +15,12 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::chat::Chat;
-use crate::chat_run::{Asking, ChatRun};
-use crate::live::Talk;
-use crate::once::Within;
-use crate::said::{Asked, Message as Words, Role, Said};
-use crate::transcript::Finish;
+use crate::conversation_input::{ConversationInput, ModelParameters};
+use crate::conversations::Conversations;
+use crate::ephemeral_turn::EnclosingTurn;
+use crate::inbox::{ChatMessage, ChatRole, TurnRequest, UserMessage};
+use crate::transcript::FinishReason;
+use crate::turn_log::TurnLog;
 
 haft_core::templates! {
     NO_NAME = "agentKind.noName",
@@ -40,19 +40,19 @@ haft_core::templates! {
         "智能体 {agent} 未能回答：{reason}";
 }
 
-/// The kind of tools that ask an agent.
+/// The name of the kind whose tools call an agent.
 pub(crate) const NAME: &str = "agent";
 
-/// So many agents and flows may be within each other.
+/// Maximum depth of agents and flows that call each other.
 const DEEPEST: u32 = 8;
 
-/// The kind of tools that ask an agent. Cheap to clone; clones share whom they ask.
+/// The kind of tools that call an agent. Cheap to clone; clones share the conversations.
 #[derive(Clone, Default)]
-pub struct AgentKind(Arc<OnceLock<Chat>>);
+pub struct AgentKind(Arc<OnceLock<Conversations>>);
 
 impl AgentKind {
-    /// Tells it who asks agents.
-    pub fn asks(&self, chat: Chat) {
+    /// Sets the conversations that execute the turns of called agents.
+    pub fn set_conversations(&self, chat: Conversations) {
         // There is one in a process.
         let _ = self.0.set(chat);
     }
@@ -76,10 +76,10 @@ impl Kind for AgentKind {
     }
 }
 
-/// An agent that others may ask.
+/// An agent that other agents may call.
 struct OtherAgent {
     agent: String,
-    chat: Arc<OnceLock<Chat>>,
+    chat: Arc<OnceLock<Conversations>>,
 }
 
 impl OtherAgent {
@@ -96,29 +96,29 @@ impl OtherAgent {
         let caller =
             Caller { space, user, source: Source::Chat, locale, request: context.request().cloned() };
         let (request, trace) = (context.request().map(ToString::to_string), context.trace().cloned());
-        let first = Said {
+        let first = UserMessage {
             id: Uuid::now_v7().to_string(),
-            messages: vec![Words::text(Role::User, words)],
+            messages: vec![ChatMessage::text(ChatRole::User, words)],
             replaces: None,
             tools: Vec::new(),
-            asked: Asked { at: Timestamp::now(), locale, request, terms: None, trace },
+            asked: TurnRequest { at: Timestamp::now(), locale, request, terms: None, trace },
         };
-        let run = ChatRun {
+        let run = ConversationInput {
             agent: Some(agent.id),
             first,
             source: Source::Chat,
-            asking: Asking::default(),
+            asking: ModelParameters::default(),
             client_tools: Vec::new(),
         };
         let (depth, conversation) = (context.depth(), context.conversation());
         // What it took, with all that it asked, is told with its answer: whoever goes on after a crash counts that.
         let meter = Arc::new(Allowance::meter(context.allowance().cloned()));
-        let within = Within { depth, conversation, allowance: Some(meter.clone()) };
-        let talk = Arc::new(Talk::unkept());
+        let enclosing = EnclosingTurn { depth, conversation, allowance: Some(meter.clone()) };
+        let log = Arc::new(TurnLog::ephemeral());
         let (chat, cancel) = (chat.clone(), context.cancellation().clone());
-        // A task has a stack of its own: eight agents within each other overflow one.
+        // Each level uses a separate task: the stack of one task overflows at eight levels.
         let mut inner = JoinSet::new();
-        inner.spawn(async move { chat.once(&caller, &run, &talk, within, cancel).await });
+        inner.spawn(async move { chat.once(&caller, &run, &log, enclosing, cancel).await });
         let Some(ended) = inner.join_next().await else { return Err(failed_task("it was not started")) };
         let turn = ended.map_err(failed_task)??;
         let (steps, (calls, tokens)) = (turn.steps.len(), meter.metered());
@@ -126,8 +126,8 @@ impl OtherAgent {
         let refusal = turn.refusal().map(str::to_owned);
         let Some(end) = turn.end else { return Err(failed("it did not end")) };
         match (end.finish, end.error) {
-            (Finish::Error, Some(error)) => Err(failed(error["message"].as_str().unwrap_or_default())),
-            (Finish::Cancelled, _) => Err(crate::ask::cancelled()),
+            (FinishReason::Error, Some(error)) => Err(failed(error["message"].as_str().unwrap_or_default())),
+            (FinishReason::Cancelled, _) => Err(crate::model_request::cancelled()),
             (finish, _) => {
                 let told = json!({
                     "answer": refusal.unwrap_or(end.text), "finishReason": finish.as_str(), "steps": steps, "calls": calls,

@@ -1,69 +1,73 @@
-//! The chat loop: a model is asked, its calls are carried out, and it is asked again, until it has its answer.
+//! The chat loop: a model responds, its calls are executed, and it responds again, until it has its final response.
 //!
-//! A conversation is a run, so that it goes on after any crash, and its journal is all that is kept of it. Models are
-//! `llm`'s, tools the engine's; nothing here knows of HTTP or SQL.
+//! A conversation is a run, so that it continues after any crash, and it is stored in its journal only. Models belong to
+//! `llm` and tools to the engine; this crate depends on neither HTTP nor SQL.
 
-mod ask;
-mod at;
 mod call_history;
-mod carry;
-mod chat;
-mod chat_run;
+mod call_result;
 mod client_history;
-mod ending;
+mod context_window;
+mod conversation_input;
+mod conversation_program;
+mod conversations;
+mod ephemeral_turn;
 mod event;
 mod files;
-mod fit;
+mod host;
+mod inbox;
 mod kind;
-mod known_tools;
-mod large;
-mod live;
+mod large_results;
+mod model_request;
 mod models;
-mod once;
-mod program;
 mod prompt;
 mod response_format;
-mod result;
 mod results_as_text;
-mod said;
-mod surroundings;
+mod tool_calls;
 mod toolbox;
+mod toolbox_cache;
 mod transcript;
-mod turn;
+mod turn_context;
+mod turn_end;
+mod turn_limits;
+mod turn_log;
+mod turn_logs;
+mod turn_runner;
 
-pub use chat::{Chat, Keeping};
-pub use chat_run::{Asking, ChatRun};
-pub use event::{ChatEvent, shown};
+pub use conversation_input::{ConversationInput, ModelParameters};
+pub use conversation_program::program;
+pub use conversations::{Conversations, Retention};
+pub use ephemeral_turn::EnclosingTurn;
+pub use event::{ChatEvent, message_json};
+pub use host::ConversationHost;
+pub use inbox::{
+    ChatMessage, ChatRole, ContinueMessage, InboxMessage, Instruction, MessagePart, ProviderCall, TaskEnded,
+    ToolResultsMessage, TurnRequest, TurnTerms, UserMessage,
+};
 pub use kind::AgentKind;
-pub use large::{ends_name, kept_files};
-pub use live::{Live, Talk};
-pub use models::{Asker, Chosen, Models, Wanted};
-pub use once::Within;
-pub use program::program;
+pub use large_results::{result_file_suffix, result_files};
+pub use models::{ModelChoice, Models, SelectedModel, SpaceUser};
 pub use response_format::format_schema;
-pub use said::{
-    Asked, GoOn, Instruction, Letter, Message, Piece, ProviderCall, Returned, Role, Said, TaskEnded, Terms,
-};
-pub use surroundings::Surroundings;
 pub use transcript::{
-    Answer, CallState, Finish, FormatCheck, Reason, Setup, StepCall, Task, Transcript, Turn, TurnEnd,
-    TurnStep,
+    CallState, CallTask, FinishReason, FormatCheck, StepCall, StoredResponse, TaskReason, Transcript, Turn,
+    TurnEnd, TurnSetup, TurnStep,
 };
+pub use turn_log::TurnLog;
+pub use turn_logs::TurnLogs;
 
-/// Every message of this crate.
+/// Returns every message of this crate.
 pub fn all_templates() -> Vec<&'static haft_core::Template> {
     let tables = [
-        ask::TEMPLATES,
-        at::TEMPLATES,
-        chat::TEMPLATES,
+        model_request::TEMPLATES,
+        turn_context::TEMPLATES,
+        conversations::TEMPLATES,
         call_history::TEMPLATES,
-        carry::TEMPLATES,
-        ending::TEMPLATES,
+        tool_calls::TEMPLATES,
+        turn_end::TEMPLATES,
         files::TEMPLATES,
         kind::TEMPLATES,
         response_format::TEMPLATES,
         results_as_text::TEMPLATES,
-        turn::TEMPLATES,
+        turn_runner::TEMPLATES,
     ];
     tables.into_iter().flatten().copied().collect()
 }

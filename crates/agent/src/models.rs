@@ -7,28 +7,28 @@ use haft_core::{BoxFuture, CallError, SpaceId, UserId};
 use haft_llm::Model;
 use serde::{Deserialize, Serialize};
 
-/// Who asks: providers, and the secrets that are their keys, belong to spaces and people.
+/// A user in a space, to whom providers, secrets and files belong.
 #[derive(Debug, Clone, Copy)]
-pub struct Asker {
+pub struct SpaceUser {
     pub space: SpaceId,
     pub user: Option<UserId>,
 }
 
-/// Which model is wanted. What is not said is chosen.
+/// The requested model. A missing part is chosen by the process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Wanted {
+pub struct ModelChoice {
     /// The name or id of a provider.
     pub provider: Option<String>,
     pub model: Option<String>,
 }
 
-impl Wanted {
-    /// What is wanted, and what is not said as an agent has it.
+impl ModelChoice {
+    /// Fills missing parts from an agent.
     #[must_use]
     pub fn or(&self, agent: Option<&Agent>) -> Self {
         let Some(config) = agent.map(|agent| &agent.spec.config) else { return self.clone() };
-        // Another provider knows nothing of the agent's model.
+        // Another provider does not have the agent's model.
         let model = config.model.clone().filter(|_| self.provider.is_none());
         Self {
             provider: self.provider.clone().or_else(|| config.provider.clone()),
@@ -41,20 +41,24 @@ impl Wanted {
     }
 }
 
-/// A model that can be asked.
+/// A model that is ready for requests.
 #[derive(Clone)]
-pub struct Chosen {
+pub struct SelectedModel {
     /// The provider's name.
     pub provider: String,
     /// The model's name, as its provider has it.
     pub name: String,
-    /// So many tokens it reads and writes in all, as far as that is known.
+    /// The context window in tokens. `None` if it is not known.
     pub window: Option<u32>,
     pub model: Arc<dyn Model>,
 }
 
 /// Finds models.
 pub trait Models: Send + Sync {
-    /// The one that is wanted, or an error that says what to do: which variable to set, which provider there is.
-    fn find<'a>(&'a self, asker: Asker, wanted: &'a Wanted) -> BoxFuture<'a, Result<Chosen, CallError>>;
+    /// Returns the requested model, or an error that says which variable to set or which providers exist.
+    fn find<'a>(
+        &'a self,
+        asker: SpaceUser,
+        wanted: &'a ModelChoice,
+    ) -> BoxFuture<'a, Result<SelectedModel, CallError>>;
 }

@@ -1,6 +1,6 @@
-//! What a model is asked in a step: the instructions, the conversation, and the tools it may call.
+//! The model request of a step: the instructions, the conversation, and the tools that may be called.
 //!
-//! Only the agent's author and whoever asks speak in the system role; results of tools never do.
+//! Only the agent's author and the client write in the system role; results of tools are never placed there.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use haft_llm::{
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use crate::chat_run::ChatRun;
+use crate::call_result::{too_large, truncate};
 use crate::client_history::{Results, spoken};
-use crate::models::Chosen;
-use crate::result::{cut, too_large};
-use crate::said::{Letter, Message, Piece, Role, TaskEnded};
-use crate::transcript::{CallState, Finish, StepCall, Transcript, Turn, TurnEnd};
+use crate::conversation_input::ConversationInput;
+use crate::inbox::{ChatMessage, ChatRole, InboxMessage, MessagePart, TaskEnded};
+use crate::models::SelectedModel;
+use crate::transcript::{CallState, FinishReason, StepCall, Transcript, Turn, TurnEnd};
 
-/// So many images a model is shown: the last of a conversation.
-const MOST_IMAGES: usize = 16;
+/// Maximum number of images in a request. The last ones of the conversation are sent.
+const MAX_IMAGES: usize = 16;
 
 /// Images of a conversation, by their addresses.
 #[derive(Default)]
@@ -31,28 +31,28 @@ pub(crate) struct Images {
     pub(crate) known: HashMap<String, Image>,
 }
 
-/// Those of a conversation that are shown.
-pub(crate) fn shown_images(transcript: &Transcript) -> Vec<String> {
-    let letters = transcript.turns.iter().flat_map(|turn| &turn.input);
-    let pieces = letters.flat_map(messages).flat_map(|message| &message.content);
+/// Returns the addresses of the images that are sent.
+pub(crate) fn sent_images(transcript: &Transcript) -> Vec<String> {
+    let inbox_messages = transcript.turns.iter().flat_map(|turn| &turn.input);
+    let pieces = inbox_messages.flat_map(messages).flat_map(|message| &message.content);
     let mut urls: Vec<String> = pieces.filter_map(image_of).map(str::to_owned).collect();
-    urls.drain(..urls.len().saturating_sub(MOST_IMAGES));
+    urls.drain(..urls.len().saturating_sub(MAX_IMAGES));
     urls
 }
 
-fn image_of(piece: &Piece) -> Option<&str> {
+fn image_of(piece: &MessagePart) -> Option<&str> {
     match piece {
-        Piece::Image { url, .. } => Some(url),
-        Piece::Text { .. } | Piece::Call { .. } | Piece::Result { .. } => None,
+        MessagePart::Image { url, .. } => Some(url),
+        MessagePart::Text { .. } | MessagePart::Call { .. } | MessagePart::Result { .. } => None,
     }
 }
 
-/// The question of a step.
+/// The request of a step.
 pub(crate) fn request(
-    chat: &ChatRun,
+    chat: &ConversationInput,
     agent: Option<&Agent>,
     transcript: &Transcript,
-    chosen: &Chosen,
+    chosen: &SelectedModel,
     tools: Vec<Arc<ModelTool>>,
     images: &Images,
 ) -> ModelRequest {
@@ -98,12 +98,12 @@ fn choice(written: Option<&Value>) -> ToolChoice {
     }
 }
 
-fn system(chat: &ChatRun, agent: Option<&Agent>, transcript: &Transcript) -> Option<String> {
+fn system(chat: &ConversationInput, agent: Option<&Agent>, transcript: &Transcript) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(agent) = agent.filter(|agent| !agent.spec.system_prompt.trim().is_empty()) {
         parts.push(with_today(&agent.spec.system_prompt, transcript));
     }
-    parts.extend(instructions(chat).filter(|message| message.name.is_none()).map(Message::words));
+    parts.extend(instructions(chat).filter(|message| message.name.is_none()).map(ChatMessage::text_content));
     let pending: Vec<String> =
         transcript.pending().map(|(call, _)| format!("- {} (callId {})", call.name, call.call_id)).collect();
     if !pending.is_empty() {
@@ -116,14 +116,15 @@ fn system(chat: &ChatRun, agent: Option<&Agent>, transcript: &Transcript) -> Opt
 }
 
 /// The instructions of the client at the beginning of the conversation.
-fn instructions(chat: &ChatRun) -> impl Iterator<Item = &Message> {
-    chat.first.messages.iter().take_while(|message| message.role == Role::System)
+fn instructions(chat: &ConversationInput) -> impl Iterator<Item = &ChatMessage> {
+    chat.first.messages.iter().take_while(|message| message.role == ChatRole::System)
 }
 
-fn named_system(chat: &ChatRun) -> Vec<NamedInstruction> {
-    let named = instructions(chat)
-        .filter_map(|message| Some(NamedInstruction { name: message.name.clone()?, text: message.words() }));
-    // Providers refuse a message without a word.
+fn named_system(chat: &ConversationInput) -> Vec<NamedInstruction> {
+    let named = instructions(chat).filter_map(|message| {
+        Some(NamedInstruction { name: message.name.clone()?, text: message.text_content() })
+    });
+    // Providers refuse an empty message.
     named.filter(|named| !named.text.trim().is_empty()).collect()
 }
 
@@ -156,52 +157,52 @@ fn spoken_turns(transcript: &Transcript, model: &str, images: &Images) -> Vec<Mo
         pieces.filter(|piece| image_of(piece).is_some()).count()
     };
     let all: usize = transcript.turns.iter().map(of).sum();
-    let mut old = all.saturating_sub(MOST_IMAGES);
-    transcript.turns.iter().flat_map(|turn| said(turn, model, images, &mut old)).collect()
+    let mut old = all.saturating_sub(MAX_IMAGES);
+    transcript.turns.iter().flat_map(|turn| model_turns(turn, model, images, &mut old)).collect()
 }
 
-/// A turn as the model reads it. So many of its images are too old to be shown.
-fn said(turn: &Turn, model: &str, images: &Images, old: &mut usize) -> Vec<ModelTurn> {
+/// A turn as the model reads it. The first `old` images are replaced by a note.
+fn model_turns(turn: &Turn, model: &str, images: &Images, old: &mut usize) -> Vec<ModelTurn> {
     let mut turns = Vec::new();
     let ended: Vec<&TaskEnded> = turn.input.iter().filter_map(ended).collect();
     if !ended.is_empty() {
-        turns.extend(arrived(turn, &ended));
+        turns.extend(deferred_results(turn, &ended));
     }
-    let messages: Vec<&Message> = turn.input.iter().flat_map(messages).collect();
+    let messages: Vec<&ChatMessage> = turn.input.iter().flat_map(messages).collect();
     // Instructions at the beginning of the conversation are in the system prompt.
     let in_system_prompt = match turn.turn {
-        1 => messages.iter().take_while(|message| message.role == Role::System).count(),
+        1 => messages.iter().take_while(|message| message.role == ChatRole::System).count(),
         _ => 0,
     };
     let mut results = Results::of(&messages);
     for (place, message) in messages.iter().enumerate() {
         match message.role {
-            // Results stand behind the message that has their calls.
-            Role::Tool => {}
-            Role::System if place < in_system_prompt => {}
-            Role::System => {
-                turns.push(ModelTurn::System { text: message.words(), name: message.name.clone() })
+            // Results follow the message that has their calls.
+            ChatRole::Tool => {}
+            ChatRole::System if place < in_system_prompt => {}
+            ChatRole::System => {
+                turns.push(ModelTurn::System { text: message.text_content(), name: message.name.clone() })
             }
-            Role::User => {
+            ChatRole::User => {
                 turns.push(ModelTurn::User { parts: parts(message, images, old), name: message.name.clone() })
             }
-            Role::Assistant => {
+            ChatRole::Assistant => {
                 turns.extend(spoken(message, (turn.turn, place), &mut results, model));
             }
         }
     }
     for step in &turn.steps {
-        let answer = &step.answer;
+        let answer = &step.response;
         let calls = answer.calls_for(model);
         turns.push(ModelTurn::assistant(&answer.text, answer.reasoning.clone(), calls));
         if !step.calls.is_empty() {
             turns.push(ModelTurn::ToolResults { results: step.calls.iter().map(result).collect() });
         }
     }
-    // What was told of an answer that was stopped, or for which there was no more time.
-    let is_cut = |end: &&TurnEnd| matches!(end.finish, Finish::Cancelled | Finish::MaxSteps);
+    // The emitted part of a response that was cancelled or timed out.
+    let is_cut = |end: &&TurnEnd| matches!(end.finish, FinishReason::Cancelled | FinishReason::MaxSteps);
     if let Some(end) = turn.end.as_ref().filter(is_cut).filter(|end| !end.text.is_empty()) {
-        let is_known = turn.steps.last().is_some_and(|step| step.answer.text == end.text);
+        let is_known = turn.steps.last().is_some_and(|step| step.response.text == end.text);
         if !is_known {
             turns.push(ModelTurn::assistant(&end.text, None, Vec::new()));
         }
@@ -209,23 +210,23 @@ fn said(turn: &Turn, model: &str, images: &Images, old: &mut usize) -> Vec<Model
     turns
 }
 
-fn messages(letter: &Letter) -> &[Message] {
-    match letter {
-        Letter::Said(said) => &said.messages,
-        Letter::Returned(returned) => &returned.messages,
-        Letter::GoOn(_) | Letter::Ended(_) => &[],
+fn messages(inbox_message: &InboxMessage) -> &[ChatMessage] {
+    match inbox_message {
+        InboxMessage::User(said) => &said.messages,
+        InboxMessage::ToolResults(returned) => &returned.messages,
+        InboxMessage::Continue(_) | InboxMessage::TaskEnded(_) => &[],
     }
 }
 
-fn ended(letter: &Letter) -> Option<&TaskEnded> {
-    match letter {
-        Letter::Ended(ended) => Some(ended),
-        Letter::Said(_) | Letter::Returned(_) | Letter::GoOn(_) => None,
+fn ended(inbox_message: &InboxMessage) -> Option<&TaskEnded> {
+    match inbox_message {
+        InboxMessage::TaskEnded(ended) => Some(ended),
+        InboxMessage::User(_) | InboxMessage::ToolResults(_) | InboxMessage::Continue(_) => None,
     }
 }
 
-/// Results that came by themselves, as calls and results of their own: a call has one result, and that was `pending`.
-fn arrived(turn: &Turn, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
+/// Results that arrived after their turn, as separate calls with results: the result of the original call was `pending`.
+fn deferred_results(turn: &Turn, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
     let id = |place: usize| format!("{SYNTHETIC_CALL_PREFIX}{}_{place}", turn.turn);
     let calls = ended.iter().enumerate().map(|(place, ended)| Call {
         id: id(place),
@@ -236,7 +237,7 @@ fn arrived(turn: &Turn, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
     let results = ended.iter().enumerate().map(|(place, ended)| {
         let mut output = ended.output.clone();
         if let Some(text) = too_large(&output) {
-            cut(&mut output, &text, turn.setup.kept.get(&ended.name).cloned());
+            truncate(&mut output, &text, turn.setup.kept.get(&ended.name).cloned());
         }
         let (content, is_error) = content(&output);
         ToolResult { call_id: id(place), name: TASK_RESULT.to_owned(), content, is_error }
@@ -244,20 +245,20 @@ fn arrived(turn: &Turn, ended: &[&TaskEnded]) -> [ModelTurn; 2] {
     [ModelTurn::assistant("", None, calls.collect()), ModelTurn::ToolResults { results: results.collect() }]
 }
 
-fn parts(message: &Message, images: &Images, old: &mut usize) -> Vec<ContentPart> {
+fn parts(message: &ChatMessage, images: &Images, old: &mut usize) -> Vec<ContentPart> {
     let not_shown = || ContentPart::Text { text: "[an image that is not shown any more]".to_owned() };
-    let part = |piece: &Piece| match piece {
-        Piece::Text { text } => Some(ContentPart::Text { text: text.clone() }),
-        Piece::Image { .. } if *old > 0 => {
+    let part = |piece: &MessagePart| match piece {
+        MessagePart::Text { text } => Some(ContentPart::Text { text: text.clone() }),
+        MessagePart::Image { .. } if *old > 0 => {
             *old -= 1;
             Some(not_shown())
         }
-        Piece::Image { url, detail } => {
+        MessagePart::Image { url, detail } => {
             let image = images.known.get(url).cloned().or_else(|| image(url));
             let image = image.map(|image| Image { detail: detail.clone(), ..image });
             Some(image.map_or_else(not_shown, ContentPart::Image))
         }
-        Piece::Call { .. } | Piece::Result { .. } => None,
+        MessagePart::Call { .. } | MessagePart::Result { .. } => None,
     };
     message.content.iter().filter_map(part).collect()
 }

@@ -7,10 +7,10 @@ use haft_core::{CallError, ErrorKind, Locale, Message, ModelOptions, ToolSchema,
 use haft_llm::{EndReason, ModelRequest, ModelTurn};
 use serde_json::Value;
 
-use crate::ask::{Telling, ask};
 use crate::event::ChatEvent;
+use crate::model_request::{ResponseSink, request_response};
 use crate::results_as_text::with_results_as_text;
-use crate::transcript::{Answer, FormatCheck};
+use crate::transcript::{FormatCheck, StoredResponse};
 
 haft_core::templates! {
     NOT_IN_FORM = "chat.notInForm",
@@ -44,13 +44,13 @@ pub async fn format_schema(options: &ModelOptions) -> Result<Option<Arc<ToolSche
     })
 }
 
-/// Checks an answer if it is a last one, repairs it once, and emits its text. The text is not emitted before: what was
-/// sent to some clients cannot be taken back, and text beside the JSON would break it.
+/// Checks an answer if it is a last one, repairs it once, and emits its text. The text is not emitted before: text that
+/// some clients received cannot be withdrawn, and text beside the JSON would break it.
 pub(crate) async fn in_format(
     question: &ModelRequest,
-    mut answer: Answer,
-    telling: &Telling<'_>,
-) -> Result<Answer, CallError> {
+    mut answer: StoredResponse,
+    sink: &ResponseSink<'_>,
+) -> Result<StoredResponse, CallError> {
     if question.response_format.is_none() {
         return Ok(answer);
     }
@@ -60,10 +60,10 @@ pub(crate) async fn in_format(
         return Ok(answer);
     }
     let schema = format_schema(&question.options).await.map_err(CallError::invalid)?;
-    if let Err(reason) = check(&mut answer, schema.as_ref(), telling.at.caller.locale).await {
-        answer = repair(question, answer, &reason, schema.as_ref(), telling).await?;
+    if let Err(reason) = check(&mut answer, schema.as_ref(), sink.at.caller.locale).await {
+        answer = repair(question, answer, &reason, schema.as_ref(), sink).await?;
     }
-    emit(telling, &answer);
+    emit(sink, &answer);
     Ok(answer)
 }
 
@@ -71,16 +71,16 @@ pub(crate) async fn in_format(
 /// fails: the turn has an answer, and a client that retries would run its tools again.
 async fn repair(
     question: &ModelRequest,
-    answer: Answer,
+    answer: StoredResponse,
     reason: &str,
     schema: Option<&Arc<ToolSchema>>,
-    telling: &Telling<'_>,
-) -> Result<Answer, CallError> {
-    let locale = telling.at.caller.locale;
+    sink: &ResponseSink<'_>,
+) -> Result<StoredResponse, CallError> {
+    let locale = sink.at.caller.locale;
     let request = repair_request(question, &answer, reason);
-    let (mut answer, message) = match ask(&telling.at.chosen, &request, telling).await {
+    let (mut answer, message) = match request_response(&sink.at.chosen, &request, sink).await {
         Ok(again) => {
-            let mut answer = again.after(answer);
+            let mut answer = again.replacing(answer);
             match check(&mut answer, schema, locale).await {
                 Ok(()) => return Ok(answer),
                 Err(reason) => (answer, Message::new(&NOT_IN_FORM).with("reason", reason)),
@@ -101,7 +101,7 @@ async fn repair(
 
 /// The request for a repair has no tools. Some providers ignore `tool_choice: none`, and some cannot combine tools with
 /// a response format. An empty answer is left out of its messages, since providers refuse an empty message.
-fn repair_request(question: &ModelRequest, answer: &Answer, reason: &str) -> ModelRequest {
+fn repair_request(question: &ModelRequest, answer: &StoredResponse, reason: &str) -> ModelRequest {
     let mut request = with_results_as_text(question, &answer.dropped);
     if !answer.text.trim().is_empty() {
         request.turns.push(ModelTurn::assistant(answer.text.as_str(), None, Vec::new()));
@@ -113,7 +113,11 @@ fn repair_request(question: &ModelRequest, answer: &Answer, reason: &str) -> Mod
 }
 
 /// Checks an answer, and reduces its text to the JSON in it. Returns the reason for the model if it does not fit.
-async fn check(answer: &mut Answer, schema: Option<&Arc<ToolSchema>>, locale: Locale) -> Result<(), String> {
+async fn check(
+    answer: &mut StoredResponse,
+    schema: Option<&Arc<ToolSchema>>,
+    locale: Locale,
+) -> Result<(), String> {
     match answer.end {
         EndReason::Refused => {
             let text = answer.text.trim();
@@ -173,10 +177,10 @@ fn json_within(text: &str) -> Result<(&str, Value), String> {
     value.ok_or_else(|| format!("it is not JSON ({error})"))
 }
 
-fn emit(telling: &Telling<'_>, answer: &Answer) {
-    let text = answer.said();
+fn emit(sink: &ResponseSink<'_>, answer: &StoredResponse) {
+    let text = answer.user_text();
     if !text.is_empty() {
-        telling.at.talk.tell(ChatEvent::Text { step: telling.step, text: text.to_owned() });
+        sink.at.log.emit(ChatEvent::Text { step: sink.step, text: text.to_owned() });
     }
 }
 
@@ -187,14 +191,14 @@ mod tests {
 
     use super::*;
 
-    fn answer(text: &str) -> Answer {
+    fn response_with(text: &str) -> StoredResponse {
         let kept =
             json!({"text": text, "end": "stop", "model": "test/m", "at": "2026-01-01T00:00:00Z", "ms": 0});
         serde_json::from_value(kept).expect("an answer")
     }
 
     #[test]
-    fn json_is_found_within_a_fence_and_words() {
+    fn json_is_found_within_a_fence_and_text() {
         for (text, json) in [
             (" {\"a\": 1}\n", Some("{\"a\": 1}")),
             ("```json\n{\"a\": 1}\n```", Some("{\"a\": 1}")),
@@ -219,7 +223,7 @@ mod tests {
             ("I will not.", EndReason::Refused, 0),
         ] {
             let logprobs = vec![json!({"token": text, "logprob": -0.5})];
-            let mut answer = Answer { end, logprobs, ..answer(text) };
+            let mut answer = StoredResponse { end, logprobs, ..response_with(text) };
             check(&mut answer, None, Locale::En).await.expect("it fits");
             assert_eq!(answer.logprobs.len(), expected, "{text}");
         }
@@ -233,17 +237,17 @@ mod tests {
             ("{\"a\": 1", EndReason::Filtered, None),
             ("", EndReason::Filtered, None),
         ] {
-            let mut answer = Answer { end, ..answer(text) };
+            let mut answer = StoredResponse { end, ..response_with(text) };
             check(&mut answer, None, Locale::En).await.expect("it is not repaired");
             assert_eq!(answer.refusal(), refusal, "{text}");
             let warnings: Vec<&str> = answer.warnings.iter().map(String::as_str).collect();
             assert_eq!(warnings, Vec::from_iter(refusal), "{text}");
-            assert_eq!(answer.said(), if refusal.is_some() { "" } else { text });
+            assert_eq!(answer.user_text(), if refusal.is_some() { "" } else { text });
         }
     }
 
     #[tokio::test]
-    async fn large_answer_is_checked_off_the_async_thread() {
+    async fn large_response_is_checked_off_the_async_thread() {
         let schema = Arc::new(ToolSchema::of_output(&json!({"type": "array"})).expect("valid"));
         let text = format!("[{}1]", "1,".repeat(1_000_000));
         let checked = fitting_json(text.clone(), Some(schema));
@@ -298,9 +302,9 @@ mod tests {
         let repair = ModelTurn::user(
             "[Your answer does not have the requested format: it is short. Answer again with the corrected JSON alone.]",
         );
-        let request = repair_request(&question, &answer(" \n"), "it is short");
+        let request = repair_request(&question, &response_with(" \n"), "it is short");
         assert_eq!(request.turns, [ModelTurn::user("Look."), shown.clone(), repair.clone()]);
-        let request = repair_request(&question, &answer("{}"), "it is short");
+        let request = repair_request(&question, &response_with("{}"), "it is short");
         let wrong = ModelTurn::assistant("{}", None, Vec::new());
         assert_eq!(request.turns, [ModelTurn::user("Look."), shown, wrong, repair]);
     }

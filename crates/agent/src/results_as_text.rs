@@ -3,9 +3,9 @@
 use haft_core::{CallError, ErrorKind, Message};
 use haft_llm::{Call, ModelRequest, ModelTurn, ToolChoice};
 
-use crate::ask::{Telling, ask};
 use crate::event::ChatEvent;
-use crate::transcript::Answer;
+use crate::model_request::{ResponseSink, request_response};
+use crate::transcript::StoredResponse;
 
 haft_core::templates! {
     CALLS_LEFT_OUT = "chat.callsLeftOut",
@@ -17,16 +17,16 @@ haft_core::templates! {
 const BETWEEN: &str = "\n\n";
 
 /// The last message of the request for a last answer.
-const ANSWER_NOW: &str = "[No tools can be called any more. Answer now, without a call, with what is known from the results above.]";
+const RESPOND_NOW: &str = "[No tools can be called any more. Answer now, without a call, with the information in the results above.]";
 
 /// Returns the answer to a request whose tools may not be called. A model that called anyway, or whose answer after
 /// calls is empty, is asked once more with the results as text. Text that it wrote beside the calls stays: some clients
 /// cannot take it back.
-pub(crate) async fn last_answer(
+pub(crate) async fn final_response(
     question: &ModelRequest,
-    mut answer: Answer,
-    telling: &Telling<'_>,
-) -> Result<Answer, CallError> {
+    mut answer: StoredResponse,
+    sink: &ResponseSink<'_>,
+) -> Result<StoredResponse, CallError> {
     let has_called = !std::mem::take(&mut answer.calls).is_empty();
     let is_after_calls =
         has_called || question.turns.iter().any(|turn| matches!(turn, ModelTurn::ToolResults { .. }));
@@ -34,36 +34,36 @@ pub(crate) async fn last_answer(
     if !is_after_calls || (has_text && !has_called) {
         return Ok(answer);
     }
-    let (talk, step) = (&telling.at.talk, telling.step);
+    let (log, step) = (&sink.at.log, sink.step);
     // Under a response format, the text was not emitted.
     let is_emitted = has_text && question.response_format.is_none();
     if is_emitted {
-        talk.tell(ChatEvent::Text { step, text: BETWEEN.to_owned() });
-    } else if answer.reasoning.is_some() && !talk.is_final {
-        talk.tell(ChatEvent::MessageReset { step });
+        log.emit(ChatEvent::Text { step, text: BETWEEN.to_owned() });
+    } else if answer.reasoning.is_some() && !log.is_irrevocable {
+        log.emit(ChatEvent::MessageReset { step });
     }
     let mut request = with_results_as_text(question, &answer.dropped);
     if has_text {
         request.turns.push(ModelTurn::assistant(answer.text.as_str(), None, Vec::new()));
     }
-    request.turns.push(ModelTurn::user(ANSWER_NOW));
-    let again = ask(&telling.at.chosen, &request, telling).await;
+    request.turns.push(ModelTurn::user(RESPOND_NOW));
+    let again = request_response(&sink.at.chosen, &request, sink).await;
     let has_calls_left = again.as_ref().map_or(has_called, |again| !again.calls.is_empty());
     let mut answer = match again {
-        Ok(again) => again.after(answer),
+        Ok(again) => again.replacing(answer),
         Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
         // The first answer ends the turn, with a warning.
         Err(_) => answer,
     };
     if is_emitted {
-        if let Some(text) = talk.text_of(step) {
+        if let Some(text) = log.text_of(step) {
             answer.text = text;
         }
         // Some of the tokens are those of the other answer.
         answer.logprobs.clear();
     }
     if has_calls_left {
-        answer.warnings.push(telling.at.say(&Message::new(&CALLS_LEFT_OUT)));
+        answer.warnings.push(sink.at.say(&Message::new(&CALLS_LEFT_OUT)));
     }
     Ok(answer)
 }

@@ -1,5 +1,5 @@
-//! The tools of one turn: those of the agent, those named for this turn, those of whoever asks, and a few of the
-//! loop's own. Nothing here calls one.
+//! The tools of one turn: the tools of the agent, of the request and of the client, and a few of the chat loop itself.
+//! This module calls none of them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,34 +15,34 @@ use serde_json::{Value, json};
 
 use crate::transcript::{CallState, Transcript};
 
-/// More tools than this are looked for by the model.
-const MOST_SHOWN: usize = 64;
+/// Maximum number of tools in a request. If there are more, the model searches for tools.
+const MAX_OFFERED: usize = 64;
 
-/// So many are found at once.
-const MOST_FOUND: usize = 8;
+/// Maximum number of tools that a search returns.
+const MAX_FOUND: usize = 8;
 
-/// What a model is told of a tool whose result comes later.
+/// The description of a tool whose result arrives later.
 const ASYNC: &str = "This tool returns {\"status\": \"pending\"} at once; its result is delivered later. \
                      Do not call it again for the same purpose.";
 
 /// The tools that a model may call, in their order.
 #[derive(Default)]
 pub(crate) struct Toolbox {
-    all: Vec<Offered>,
+    all: Vec<OfferedTool>,
 }
 
 #[derive(Clone)]
-pub(crate) struct Offered {
+pub(crate) struct OfferedTool {
     pub(crate) definition: Arc<ModelTool>,
-    pub(crate) how: How,
+    pub(crate) target: CallTarget,
 }
 
-/// How a call is carried out.
+/// The part of the system that executes a call.
 #[derive(Clone)]
-pub(crate) enum How {
-    /// By the engine.
-    Tool(Arc<Bound>),
-    /// By whoever asks.
+pub(crate) enum CallTarget {
+    /// The engine.
+    Tool(Arc<BoundTool>),
+    /// The client.
     Client,
     FindTools,
     TaskResult,
@@ -50,23 +50,27 @@ pub(crate) enum How {
 }
 
 /// A tool as an agent uses it.
-pub(crate) struct Bound {
+pub(crate) struct BoundTool {
     pub(crate) id: String,
     pub(crate) binding: Option<Arc<Binding>>,
     pub(crate) overrides: Overrides,
     pub(crate) is_async: bool,
-    /// It asks another agent.
+    /// The tool calls another agent.
     pub(crate) is_agent: bool,
     /// Arguments that only the binding may set.
     pub(crate) binding_only: Vec<String>,
 }
 
-/// Tools of an agent that are called in a version of its own choice.
-pub(crate) type Pinned = HashMap<ToolId, Arc<ToolVersion>>;
+/// The tools of an agent that are pinned to a version.
+pub(crate) type PinnedTools = HashMap<ToolId, Arc<ToolVersion>>;
 
-/// Finds them. One whose version is no longer there is left out, and told in the log.
-pub(crate) async fn pinned(tools: &ToolService, space: SpaceId, agent: &Agent) -> Result<Pinned, CallError> {
-    let mut pinned = Pinned::new();
+/// Finds the pinned tools of an agent. A tool whose version was deleted is left out, with a warning in the log.
+pub(crate) async fn pinned(
+    tools: &ToolService,
+    space: SpaceId,
+    agent: &Agent,
+) -> Result<PinnedTools, CallError> {
+    let mut pinned = PinnedTools::new();
     for binding in
         agent.spec.bindings.iter().filter(|binding| binding.is_enabled && binding.pinned_version.is_some())
     {
@@ -88,7 +92,7 @@ pub(crate) async fn pinned(tools: &ToolService, space: SpaceId, agent: &Agent) -
 pub(crate) fn bound<'a>(
     tools: &SpaceTools<'_>,
     agent: &'a Agent,
-    pinned: &Pinned,
+    pinned: &PinnedTools,
 ) -> Vec<(Arc<ToolVersion>, &'a AgentBinding)> {
     let enabled = agent.spec.bindings.iter().filter(|binding| binding.is_enabled);
     let found = enabled.filter_map(|binding| {
@@ -107,7 +111,7 @@ pub(crate) fn bound<'a>(
 
 /// Returns the tool as it is offered to the model. Returns `None` if the tool is switched off, or has a reserved name
 /// because it was saved before names were reserved. `defers` is true if its result may arrive after the call.
-pub(crate) fn offer(tool: &ToolVersion, bound: Option<&AgentBinding>, defers: bool) -> Option<Offered> {
+pub(crate) fn offer(tool: &ToolVersion, bound: Option<&AgentBinding>, defers: bool) -> Option<OfferedTool> {
     let spec = &tool.spec;
     if !spec.is_active || RESERVED_NAMES.contains(&spec.name.as_str()) {
         return None;
@@ -120,23 +124,27 @@ pub(crate) fn offer(tool: &ToolVersion, bound: Option<&AgentBinding>, defers: bo
     let definition = Arc::new(definition);
     let is_agent = spec.kind.as_str() == crate::kind::NAME;
     let (id, binding) = (tool.id.to_string(), binding.map(Arc::new));
-    let bound = Bound { id, binding, overrides, is_async, is_agent, binding_only };
-    Some(Offered { definition, how: How::Tool(Arc::new(bound)) })
+    let bound = BoundTool { id, binding, overrides, is_async, is_agent, binding_only };
+    Some(OfferedTool { definition, target: CallTarget::Tool(Arc::new(bound)) })
 }
 
 impl Toolbox {
-    /// What whoever asks carries out themselves, what an agent has, and what this turn adds. Of two with one name, the
-    /// first counts: what is theirs is theirs, whatever others are called.
-    pub(crate) fn new(client: &[ModelTool], own: &[Offered], named: impl Iterator<Item = Offered>) -> Self {
-        let client = client
-            .iter()
-            .map(|definition| Offered { definition: Arc::new(definition.clone()), how: How::Client });
+    /// Collects the tools of the client, of the agent, and of this turn. If two have the same name, the first is used.
+    pub(crate) fn new(
+        client: &[ModelTool],
+        own: &[OfferedTool],
+        named: impl Iterator<Item = OfferedTool>,
+    ) -> Self {
+        let client = client.iter().map(|definition| OfferedTool {
+            definition: Arc::new(definition.clone()),
+            target: CallTarget::Client,
+        });
         let mut toolbox = Self::default();
         client.chain(own.iter().cloned()).chain(named).for_each(|offered| toolbox.add(offered));
         toolbox
     }
 
-    fn add(&mut self, offered: Offered) {
+    fn add(&mut self, offered: OfferedTool) {
         if self.find(&offered.definition.name).is_none() {
             self.all.push(offered);
         }
@@ -146,56 +154,62 @@ impl Toolbox {
         self.all.len()
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<&Offered> {
+    pub(crate) fn find(&self, name: &str) -> Option<&OfferedTool> {
         self.all.iter().find(|offered| offered.definition.name == name)
     }
 
-    /// How a call of this name is carried out; the loop's own tools stand behind all others.
-    pub(crate) fn how(&self, name: &str) -> Option<How> {
+    /// Returns the target of a call by the name of the tool. The tools of the chat loop come after all others.
+    pub(crate) fn target(&self, name: &str) -> Option<CallTarget> {
         match (self.find(name), name) {
-            (Some(offered), _) => Some(offered.how.clone()),
-            (None, FIND_TOOLS) if self.is_large() => Some(How::FindTools),
-            (None, TASK_RESULT) => Some(How::TaskResult),
-            (None, READ_RESULT) => Some(How::ReadResult),
+            (Some(offered), _) => Some(offered.target.clone()),
+            (None, FIND_TOOLS) if self.is_large() => Some(CallTarget::FindTools),
+            (None, TASK_RESULT) => Some(CallTarget::TaskResult),
+            (None, READ_RESULT) => Some(CallTarget::ReadResult),
             (None, _) => None,
         }
     }
 
-    /// Whether a call of this name asks another agent.
+    /// Returns true if the tool of this name calls another agent.
     pub(crate) fn is_agent(&self, name: &str) -> bool {
-        match self.find(name).map(|offered| &offered.how) {
-            Some(How::Tool(bound)) => bound.is_agent,
-            Some(How::Client | How::FindTools | How::TaskResult | How::ReadResult) | None => false,
+        match self.find(name).map(|offered| &offered.target) {
+            Some(CallTarget::Tool(bound)) => bound.is_agent,
+            Some(
+                CallTarget::Client | CallTarget::FindTools | CallTarget::TaskResult | CallTarget::ReadResult,
+            )
+            | None => false,
         }
     }
 
-    /// What a binding says of a tool of this name.
+    /// Returns the binding of the tool of this name.
     pub(crate) fn binding(&self, name: &str) -> Option<Arc<Binding>> {
-        match &self.find(name)?.how {
-            How::Tool(bound) => bound.binding.clone(),
-            How::Client | How::FindTools | How::TaskResult | How::ReadResult => None,
+        match &self.find(name)?.target {
+            CallTarget::Tool(bound) => bound.binding.clone(),
+            CallTarget::Client | CallTarget::FindTools | CallTarget::TaskResult | CallTarget::ReadResult => {
+                None
+            }
         }
     }
 
-    /// The names that are near one that nobody has.
+    /// Returns the names of tools that are similar to an unknown name.
     pub(crate) fn near(&self, name: &str) -> Vec<&str> {
         let names = self.all.iter().map(|offered| offered.definition.name.as_str());
         let near = nearest(name, names.clone(), 3);
-        if near.is_empty() { names.take(MOST_FOUND).collect() } else { near }
+        if near.is_empty() { names.take(MAX_FOUND).collect() } else { near }
     }
 
     fn is_large(&self) -> bool {
-        self.all.len() > MOST_SHOWN
+        self.all.len() > MAX_OFFERED
     }
 
-    /// What the model is shown: all, or a way to find them and those it found.
-    pub(crate) fn shown(&self, transcript: &Transcript) -> Vec<Arc<ModelTool>> {
+    /// Returns the tools that are sent to the model: all tools, or the search tool and the tools that it found.
+    pub(crate) fn for_model(&self, transcript: &Transcript) -> Vec<Arc<ModelTool>> {
         let mut shown: Vec<Arc<ModelTool>> = match self.is_large() {
             false => self.all.iter().map(|offered| offered.definition.clone()).collect(),
             true => {
                 let found = found(transcript);
-                let is_shown = |offered: &&Offered| {
-                    found.contains(offered.definition.name.as_str()) || matches!(offered.how, How::Client)
+                let is_shown = |offered: &&OfferedTool| {
+                    found.contains(offered.definition.name.as_str())
+                        || matches!(offered.target, CallTarget::Client)
                 };
                 let found = self.all.iter().filter(is_shown).map(|offered| offered.definition.clone());
                 [Arc::new(find_tools(self.all.len()))].into_iter().chain(found).collect()
@@ -211,7 +225,7 @@ impl Toolbox {
         shown
     }
 
-    /// Those that fit what the model looks for, the best first.
+    /// Returns the tools that match a search, best match first.
     pub(crate) fn search(&self, query: &str) -> Vec<&ModelTool> {
         let query = query.to_lowercase();
         let words: Vec<&str> =
@@ -228,11 +242,11 @@ impl Toolbox {
             self.all.iter().map(|offered| (score(&offered.definition), &*offered.definition)).collect();
         scored.retain(|(score, _)| *score > 0);
         scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-        scored.into_iter().take(MOST_FOUND).map(|(_, definition)| definition).collect()
+        scored.into_iter().take(MAX_FOUND).map(|(_, definition)| definition).collect()
     }
 }
 
-/// A tool as a model is shown it, and the arguments that are not shown.
+/// Returns the definition of a tool for a model, and the arguments that only the binding sets.
 fn definition(spec: &ToolSpec, binding: Option<&Binding>, is_async: bool) -> (ModelTool, Vec<String>) {
     let mut parameters = spec.input_schema.clone().unwrap_or_else(any_arguments);
     let binding_only = take_out_binding_only(&mut parameters);
@@ -251,7 +265,7 @@ fn find_tools(count: usize) -> ModelTool {
     ModelTool {
         name: FIND_TOOLS.to_owned(),
         description: format!(
-            "Finds tools by what they do, among {count}. The tools it finds can be called from then on. \
+            "Finds tools by their purpose, among {count}. The tools it finds can be called from then on. \
              Use it before you say that something cannot be done."
         ),
         parameters: json!({
@@ -299,7 +313,7 @@ fn read_result() -> ModelTool {
     }
 }
 
-/// The names that the model found before.
+/// Returns the names of tools that the model found with the search tool.
 fn found(transcript: &Transcript) -> HashSet<&str> {
     let calls = transcript.turns.iter().flat_map(|turn| turn.calls());
     let results = calls.filter(|call| call.name == FIND_TOOLS).filter_map(|call| match &call.state {
@@ -325,7 +339,7 @@ fn has_cut(transcript: &Transcript) -> bool {
     })
 }
 
-/// A tool as a search tells of it.
-pub(crate) fn told(definition: &ModelTool) -> Value {
+/// A tool in the result of a search.
+pub(crate) fn search_result(definition: &ModelTool) -> Value {
     json!({"name": definition.name, "description": definition.description})
 }

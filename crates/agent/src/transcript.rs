@@ -1,7 +1,7 @@
-//! A conversation as its journal tells it: turns, the steps of each, and what came of their calls.
+//! A conversation as its journal contains it: turns, the steps of each turn, and the results of their calls.
 //!
-//! Read from the steps of a run, and from nothing else: what the model is shown, what doors show, and where a turn
-//! goes on after a crash are all this.
+//! A transcript is read from the steps of a run only. Model requests, API responses, and the continuation after a crash
+//! are all based on it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,62 +14,62 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::chat_run::ChatRun;
-use crate::said::Letter;
+use crate::conversation_input::ConversationInput;
+use crate::inbox::InboxMessage;
 
-/// All that is known of a conversation.
+/// The turns of a conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transcript {
-    /// Those that count, in their order; their numbers grow, and may have gaps.
+    /// The turns that are not replaced, in order. Their numbers increase, and may have gaps.
     pub turns: Vec<Turn>,
-    /// The number of the last turn that was ever begun.
+    /// The number of the last turn that ever began.
     pub last: u32,
-    /// So often the conversation took what was sent to it, up to its last turn.
-    pub taken: u64,
-    /// What was sent since, and began no turn.
-    pub unheard: Vec<Letter>,
-    /// So often it took what was sent to it, in all.
-    pub taken_in_all: u64,
+    /// Number of inbox receptions up to the last turn.
+    pub received: u64,
+    /// Received messages that have begun no turn yet.
+    pub pending_messages: Vec<InboxMessage>,
+    /// Number of inbox receptions in total.
+    pub received_total: u64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     pub turn: u32,
-    pub setup: Setup,
-    pub input: Vec<Letter>,
+    pub setup: TurnSetup,
+    pub input: Vec<InboxMessage>,
     pub steps: Vec<TurnStep>,
-    /// Nothing while it is under way.
+    /// `None` while it is running.
     pub end: Option<TurnEnd>,
 }
 
-/// What a turn began with.
+/// The persisted beginning of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Setup {
-    /// It takes what was sent from here.
+pub struct TurnSetup {
+    /// The first inbox reception of its input.
     pub from: u64,
-    /// To before here.
+    /// The inbox reception after its input.
     pub to: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<u32>,
-    /// Where the whole of results is that came by themselves and are too large to be shown: by the id of the call.
+    /// The handles of large results that arrived after their turn, by the ids of their calls.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kept: BTreeMap<String, String>,
     pub at: Timestamp,
 }
 
-/// One answer of the model, with its calls.
+/// One response of the model, with its calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnStep {
     pub step: u32,
-    pub answer: Answer,
+    pub response: StoredResponse,
     pub calls: Vec<StepCall>,
 }
 
-/// What the model answered, as the journal has it.
+/// A response of the model, as the journal stores it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Answer {
+pub struct StoredResponse {
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Reasoning>,
@@ -77,7 +77,7 @@ pub struct Answer {
     pub calls: Vec<Call>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// About so many tokens it took, where nobody said how many.
+    /// The estimated number of tokens, if the provider reported none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guessed: Option<u64>,
     pub end: EndReason,
@@ -85,34 +85,34 @@ pub struct Answer {
     pub model: String,
     pub at: Timestamp,
     pub ms: u64,
-    /// How likely each token was, where that was asked for.
+    /// The log probabilities of the tokens, if requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub logprobs: Vec<Value>,
-    /// Whether it has the form that was asked for. `None` if no form was.
+    /// The result of the check against the response format. `None` if no format was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<FormatCheck>,
-    /// Options that its provider does not support, and that it was asked without.
+    /// Options that the provider does not support, and that the request left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<String>,
-    /// In words: tools that the model was not told of, and other things that the user should know.
+    /// Warnings for the user, such as tools that were not offered to the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// Whether a last answer has the form that was asked for.
+/// The result of the check of a final response against the requested format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FormatCheck {
     Fits,
-    /// It has calls, and its words are no answer.
+    /// It has calls, and its text is not the final response.
     BesideCalls,
-    /// It ends before it is whole.
+    /// It is incomplete.
     Cut,
-    /// There is no answer in this form: what is said instead.
+    /// There is no response in this format. Contains the refusal that replaces it.
     Refused(String),
 }
 
-impl Answer {
+impl StoredResponse {
     /// Returns the refusal that replaces a response in the requested format.
     pub fn refusal(&self) -> Option<&str> {
         match &self.format {
@@ -121,15 +121,15 @@ impl Answer {
         }
     }
 
-    /// The words that are for the user: where a form was asked for, nothing but an answer in it.
-    pub fn said(&self) -> &str {
+    /// Returns the text for the user. Under a response format, this is empty unless the text has the format.
+    pub fn user_text(&self) -> &str {
         match &self.format {
             Some(FormatCheck::BesideCalls | FormatCheck::Refused(_)) => "",
             Some(FormatCheck::Fits | FormatCheck::Cut) | None => &self.text,
         }
     }
 
-    /// Its calls as they are sent to a model, `provider/model`. Ids and signatures of the provider go back to the model
+    /// Returns its calls for a request to a model, `provider/model`. Ids and signatures of the provider go back to the model
     /// that made the calls, and to no other: behind one provider may be models that take different ids.
     pub(crate) fn calls_for(&self, model: &str) -> Vec<Call> {
         let mut calls = self.calls.clone();
@@ -139,8 +139,8 @@ impl Answer {
         calls
     }
 
-    /// The answer that was asked for in place of an empty one, with what both cost.
-    pub(crate) fn after(self, before: Self) -> Self {
+    /// Adds the cost and the warnings of an earlier response that this one replaces.
+    pub(crate) fn replacing(self, before: Self) -> Self {
         let usage = match (before.usage, self.usage) {
             (Some(before), Some(mut usage)) => {
                 usage.add(before);
@@ -163,20 +163,20 @@ impl Answer {
     }
 }
 
-/// One call of an answer.
+/// One call of a response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepCall {
     pub call_id: CallId,
     pub name: String,
-    /// As JSON, or as text where it is none.
+    /// JSON, or a text if the model wrote no valid JSON.
     pub arguments: Value,
-    /// What it became, where it became one.
-    pub task: Option<Task>,
+    /// The task that the call became.
+    pub task: Option<CallTask>,
     pub state: CallState,
 }
 
 impl StepCall {
-    /// Whether its turn does not go on before something comes of it.
+    /// Returns true if its turn cannot continue without its result.
     pub(crate) fn is_awaited(&self) -> bool {
         match self.state {
             CallState::Running | CallState::Awaited(_) => true,
@@ -187,20 +187,20 @@ impl StepCall {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallState {
-    /// It may be under way, or whoever asked carries it out.
+    /// It may be running, or the client executes it.
     Running,
     /// It became a task, and the turn waits for it.
-    Awaited(Task),
-    /// It became a task, and the turn went on.
-    Pending(Task),
-    /// A `ToolExecutionResult`, as doors show it.
+    Awaited(CallTask),
+    /// It became a task, and the turn continued.
+    Pending(CallTask),
+    /// A `ToolExecutionResult` in its API form.
     Done(Arc<Value>),
 }
 
 impl CallState {
-    /// What the journal has of a call that was carried out.
+    /// Reads the stored output of an executed call.
     pub(crate) fn read(output: &Arc<Value>) -> Self {
-        match Task::read(&output["pending"]) {
+        match CallTask::read(&output["pending"]) {
             Some(task) => Self::Pending(task),
             None => Self::Done(output.clone()),
         }
@@ -210,35 +210,35 @@ impl CallState {
 /// A task that a call became.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Task {
+pub struct CallTask {
     pub task_id: String,
-    pub reason: Reason,
+    pub reason: TaskReason,
 }
 
-impl Task {
+impl CallTask {
     pub(crate) fn read(value: &Value) -> Option<Self> {
         Self::deserialize(value).ok()
     }
 }
 
-/// Why a call became a task.
+/// The reason for which a call became a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reason {
-    /// Its tool says so, and nobody waits for it.
+pub enum TaskReason {
+    /// The tool is asynchronous, and the turn does not wait for it.
     Async,
-    /// A person is asked.
+    /// A person must approve it.
     Approval,
-    /// Its answer comes later.
+    /// The upstream responds later.
     Later,
 }
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnEnd {
-    pub finish: Finish,
-    /// The last words.
+    pub finish: FinishReason,
+    /// The final text.
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Value>,
@@ -248,20 +248,20 @@ pub struct TurnEnd {
     pub at: Timestamp,
 }
 
-/// Why a turn ended.
+/// The reason for which a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Finish {
+pub enum FinishReason {
     Stop,
     MaxSteps,
     ToolStop,
     Cancelled,
     Error,
-    /// Whoever asked has calls to carry out themselves.
+    /// The client has calls to execute.
     ToolCalls,
 }
 
-impl Finish {
+impl FinishReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stop => "stop",
@@ -274,7 +274,7 @@ impl Finish {
     }
 }
 
-/// The names of steps.
+/// The keys of steps.
 pub(crate) mod key {
     pub(super) const SETUP: &str = ".setup";
 
@@ -286,11 +286,11 @@ pub(crate) mod key {
         format!("{turn}.end")
     }
 
-    pub(crate) fn answer(turn: u32, step: u32) -> String {
+    pub(crate) fn response(turn: u32, step: u32) -> String {
         format!("{turn}.{step}")
     }
 
-    /// Which calls of an answer became tasks.
+    /// The calls of a response that became tasks.
     pub(crate) fn tasks(turn: u32, step: u32) -> String {
         format!("{turn}.{step}.tasks")
     }
@@ -299,62 +299,67 @@ pub(crate) mod key {
         format!("{turn}.{step}.{place}")
     }
 
-    /// That what came of a task was told to who listens.
-    pub(crate) fn heard(turn: u32, step: u32, place: usize) -> String {
+    /// Marks that listeners have received the result of a task.
+    pub(crate) fn notified(turn: u32, step: u32, place: usize) -> String {
         format!("{turn}.{step}.{place}.heard")
     }
 }
 
 impl Transcript {
-    /// Reads the steps of a run, which are found by their names.
-    pub fn of(chat: &ChatRun, find: impl Fn(&str) -> Option<Arc<Step>>) -> Self {
+    /// Reads the steps of a run, which are found by their keys.
+    pub fn of(chat: &ConversationInput, find: impl Fn(&str) -> Option<Arc<Step>>) -> Self {
         let given = |key: &str| -> Option<Arc<Value>> {
             find(key).filter(|step| step.state == StepState::Done)?.output.clone()
         };
-        let letters = |n: u64| -> Option<Vec<Letter>> {
+        let inbox_messages = |n: u64| -> Option<Vec<InboxMessage>> {
             let sent = given(&format!("{INBOX}:{n}"))?;
             let sent = sent["messages"].as_array()?;
-            Some(sent.iter().filter_map(|letter| Letter::deserialize(letter).ok()).collect())
+            Some(
+                sent.iter()
+                    .filter_map(|inbox_message| InboxMessage::deserialize(inbox_message).ok())
+                    .collect(),
+            )
         };
         let mut transcript = Self::default();
         while let Some(setup) =
-            given(&key::setup(transcript.last + 1)).and_then(|setup| Setup::deserialize(&*setup).ok())
+            given(&key::setup(transcript.last + 1)).and_then(|setup| TurnSetup::deserialize(&*setup).ok())
         {
             let turn = transcript.last + 1;
-            let mut input: Vec<Letter> = (setup.from..setup.to).filter_map(letters).flatten().collect();
+            let mut input: Vec<InboxMessage> =
+                (setup.from..setup.to).filter_map(inbox_messages).flatten().collect();
             if turn == 1 {
-                input.insert(0, Letter::Said(chat.first.clone()));
+                input.insert(0, InboxMessage::User(chat.first.clone()));
             }
             if let Some(replaced) = setup.replaces {
                 transcript.turns.retain(|earlier| earlier.turn < replaced);
             }
             transcript.last = turn;
-            transcript.taken = setup.to;
+            transcript.received = setup.to;
             let steps = (1..).map_while(|step| read_step(turn, step, &given)).collect();
             let end = given(&key::end(turn)).and_then(|end| TurnEnd::deserialize(&*end).ok());
             transcript.turns.push(Turn { turn, setup, input, steps, end });
         }
-        transcript.give_back();
-        transcript.taken_in_all = transcript.taken;
-        while let Some(more) = letters(transcript.taken_in_all) {
-            transcript.unheard.extend(more);
-            transcript.taken_in_all += 1;
+        transcript.add_client_results();
+        transcript.received_total = transcript.received;
+        while let Some(more) = inbox_messages(transcript.received_total) {
+            transcript.pending_messages.extend(more);
+            transcript.received_total += 1;
         }
         transcript
     }
 
-    /// The number of the last turn that was ever begun, where nothing else matters.
+    /// Returns the number of the last turn that ever began, without reading the turns.
     pub fn last_of(steps: &[Step]) -> u32 {
         let begun = steps.iter().filter_map(|step| step.key.strip_suffix(key::SETUP)?.parse().ok());
         begun.max().unwrap_or_default()
     }
 
-    /// Puts what came of calls that whoever asked carried out where the calls are.
-    pub(crate) fn give_back(&mut self) {
-        let letters = self.turns.iter().flat_map(|turn| &turn.input);
-        let returned = letters.filter_map(|letter| match letter {
-            Letter::Returned(returned) => Some(returned.results.clone()),
-            Letter::Said(_) | Letter::GoOn(_) | Letter::Ended(_) => None,
+    /// Adds results of calls that the client executed to the calls.
+    pub(crate) fn add_client_results(&mut self) {
+        let inbox_messages = self.turns.iter().flat_map(|turn| &turn.input);
+        let returned = inbox_messages.filter_map(|inbox_message| match inbox_message {
+            InboxMessage::ToolResults(returned) => Some(returned.results.clone()),
+            InboxMessage::User(_) | InboxMessage::Continue(_) | InboxMessage::TaskEnded(_) => None,
         });
         let mut contents = HashMap::new();
         for (id, content) in returned.flatten() {
@@ -370,42 +375,42 @@ impl Transcript {
         }
     }
 
-    /// The turn that is under way.
+    /// Returns the running turn.
     pub fn open(&self) -> Option<&Turn> {
         self.turns.last().filter(|turn| turn.end.is_none())
     }
 
-    /// The turn that a letter began or is part of.
-    pub fn turn_of(&self, letter: &str) -> Option<&Turn> {
-        self.turns.iter().rfind(|turn| turn.input.iter().any(|heard| heard.id() == Some(letter)))
+    /// Returns the turn that has an inbox message in its input.
+    pub fn turn_of(&self, inbox_message: &str) -> Option<&Turn> {
+        self.turns.iter().rfind(|turn| turn.input.iter().any(|heard| heard.id() == Some(inbox_message)))
     }
 
-    /// Calls that went on as tasks, and whose results have not come.
-    pub fn pending(&self) -> impl Iterator<Item = (&StepCall, &Task)> {
+    /// Returns calls that became tasks, and whose results have not arrived.
+    pub fn pending(&self) -> impl Iterator<Item = (&StepCall, &CallTask)> {
         let calls = self.turns.iter().flat_map(|turn| &turn.steps).flat_map(|step| &step.calls);
         calls.filter_map(|call| match &call.state {
-            CallState::Pending(task) if !self.has_come(&call.call_id) => Some((call, task)),
+            CallState::Pending(task) if !self.has_arrived(&call.call_id) => Some((call, task)),
             CallState::Awaited(task) => Some((call, task)),
             CallState::Pending(_) | CallState::Running | CallState::Done(_) => None,
         })
     }
 
-    /// Whether the result of a task was told to the model, or will be with the next turn.
-    fn has_come(&self, call: &CallId) -> bool {
-        let told = self.turns.iter().flat_map(|turn| &turn.input).chain(&self.unheard);
-        let mut ended = told.filter_map(|letter| match letter {
-            Letter::Ended(ended) => Some(ended),
-            Letter::Said(_) | Letter::GoOn(_) | Letter::Returned(_) => None,
+    /// Returns true if the result of a task is part of a turn, or will be part of the next one.
+    fn has_arrived(&self, call: &CallId) -> bool {
+        let messages = self.turns.iter().flat_map(|turn| &turn.input).chain(&self.pending_messages);
+        let mut ended = messages.filter_map(|inbox_message| match inbox_message {
+            InboxMessage::TaskEnded(ended) => Some(ended),
+            InboxMessage::User(_) | InboxMessage::Continue(_) | InboxMessage::ToolResults(_) => None,
         });
         ended.any(|ended| ended.name == call.as_str())
     }
 }
 
 impl Turn {
-    /// What all its answers cost.
+    /// Returns the usage of all its responses.
     pub fn usage(&self) -> Usage {
         let mut all = Usage::default();
-        for usage in self.steps.iter().filter_map(|step| step.answer.usage) {
+        for usage in self.steps.iter().filter_map(|step| step.response.usage) {
             all.add(usage);
         }
         all
@@ -413,15 +418,15 @@ impl Turn {
 
     /// The trace of the last request that the turn answers.
     pub(crate) fn trace(&self) -> Option<&(TraceParent, Option<TraceState>)> {
-        self.input.iter().rev().find_map(Letter::asked)?.trace.as_ref()
+        self.input.iter().rev().find_map(InboxMessage::turn_request)?.trace.as_ref()
     }
 
-    /// So many tokens it took, counted or guessed.
+    /// Returns the number of its tokens, reported or estimated.
     pub fn tokens(&self) -> u64 {
-        self.steps.iter().map(|step| step.answer.tokens()).sum()
+        self.steps.iter().map(|step| step.response.tokens()).sum()
     }
 
-    /// So long it was worked on by models and by tools; not how long it waited for people.
+    /// Returns the time that models and tools spent on it, without the time of waiting for people and tasks.
     pub(crate) fn worked(&self) -> Duration {
         let of = |step: &TurnStep| {
             let calls = step.calls.iter().filter(|call| call.task.is_none());
@@ -429,25 +434,25 @@ impl Turn {
                 CallState::Done(result) => result["executionTime"].as_u64(),
                 CallState::Running | CallState::Awaited(_) | CallState::Pending(_) => None,
             });
-            step.answer.ms + calls.max().unwrap_or_default()
+            step.response.ms + calls.max().unwrap_or_default()
         };
         Duration::from_millis(self.steps.iter().map(of).sum())
     }
 
-    /// Last words that no step has: of the tool that ended it, or of an answer that was cut off.
-    pub fn untold(&self) -> Option<&str> {
+    /// Returns the final text if no step contains it: the text of the tool that ended the turn, or of an incomplete response.
+    pub fn text_beyond_steps(&self) -> Option<&str> {
         let text = self.end.as_ref().map(|end| end.text.as_str()).filter(|text| !text.is_empty())?;
-        (self.steps.last().map(|last| last.answer.text.as_str()) != Some(text)).then_some(text)
+        (self.steps.last().map(|last| last.response.text.as_str()) != Some(text)).then_some(text)
     }
 
-    /// What is said in place of an answer in the form that was asked for.
+    /// Returns the refusal that replaces a response in the requested format.
     pub fn refusal(&self) -> Option<&str> {
-        self.steps.last()?.answer.refusal()
+        self.steps.last()?.response.refusal()
     }
 
-    /// What whoever asked should know of it, in words.
+    /// Returns the warnings of the turn.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
-        let of_steps = self.steps.iter().flat_map(|step| &step.answer.warnings);
+        let of_steps = self.steps.iter().flat_map(|step| &step.response.warnings);
         let of_end = self.end.iter().flat_map(|end| &end.warnings);
         of_steps.chain(of_end).map(String::as_str)
     }
@@ -458,11 +463,11 @@ impl Turn {
 }
 
 fn read_step(turn: u32, step: u32, given: &impl Fn(&str) -> Option<Arc<Value>>) -> Option<TurnStep> {
-    let answer = Answer::deserialize(&*given(&key::answer(turn, step))?).ok()?;
+    let response = StoredResponse::deserialize(&*given(&key::response(turn, step))?).ok()?;
     let tasks = given(&key::tasks(turn, step));
     let call = |(place, call): (usize, &Call)| {
         let key = key::call(turn, step, place);
-        let task = tasks.as_ref().and_then(|tasks| Task::read(&tasks[place.to_string()]));
+        let task = tasks.as_ref().and_then(|tasks| CallTask::read(&tasks[place.to_string()]));
         let state = match (given(&key), task.clone()) {
             (Some(output), _) => CallState::read(&output),
             (None, Some(task)) => CallState::Awaited(task),
@@ -471,11 +476,11 @@ fn read_step(turn: u32, step: u32, given: &impl Fn(&str) -> Option<Arc<Value>>) 
         let (name, arguments) = (call.name.clone(), arguments(&call.arguments));
         Some(StepCall { call_id: call.id.parse().ok()?, name, arguments, task, state })
     };
-    let calls = answer.calls.iter().enumerate().filter_map(call).collect();
-    Some(TurnStep { step, answer, calls })
+    let calls = response.calls.iter().enumerate().filter_map(call).collect();
+    Some(TurnStep { step, response, calls })
 }
 
-/// Arguments as the model wrote them: JSON that can be read in one way only, or text where they are none.
+/// Arguments as the model wrote them: unambiguous JSON, or a text.
 pub(crate) fn arguments(written: &str) -> Value {
     strict::parse(written.as_bytes()).unwrap_or_else(|_| Value::from(written))
 }
@@ -493,7 +498,7 @@ mod tests {
             "text": "", "calls": [call], "end": "tool_calls", "model": "router/moonshotai/kimi-k2",
             "at": Timestamp::UNIX_EPOCH, "ms": 1,
         });
-        let answer: Answer = serde_json::from_value(answer).expect("an answer");
+        let answer: StoredResponse = serde_json::from_value(answer).expect("an answer");
         for (model, is_own) in [
             ("router/moonshotai/kimi-k2", true),
             ("router/mistralai/mistral-large", false),

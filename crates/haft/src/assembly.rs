@@ -91,7 +91,7 @@ impl Assembly {
         };
         let tasks = tasks::open((&store, &log), &tools, callbacks.clone(), chat_services, &config.tasks);
         let tasks = tasks.await.map_err(to_error)?;
-        agents.asks(tasks.chat.clone());
+        agents.set_conversations(tasks.conversations.clone());
         let runs = tasks.runs.clone();
         let stores = (store.clone(), log.clone());
         let app = App::new(tools.clone(), stores, secrets, models, egress.clone(), metrics, settings);

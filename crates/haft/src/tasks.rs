@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use haft_agent::{Chat, Models};
+use haft_agent::{Conversations, Models};
 use haft_core::{CallError, ErrorKind};
 use haft_engine::ToolService;
 use haft_runs::{Programs, Runs, WorkerSettings};
-use haft_server::{LoggedCallHistory, StoredArtifacts, StoredSurroundings, Tasks};
+use haft_server::{LoggedCallHistory, StoredArtifacts, StoredHost, Tasks};
 use haft_store::{CallLog, RunJournal, Store};
 use haft_tasks::{CallHistory, CallProgram, Callbacks};
 
@@ -31,22 +31,23 @@ pub(crate) async fn open(
     let journal = RunJournal::open(store, settings.queue).await?;
     let ChatServices { models, artifacts, artifact_quota } = chat_services;
     let call_history: Arc<dyn CallHistory> = Arc::new(LoggedCallHistory::new(log.clone()));
-    let surroundings = StoredSurroundings {
+    let surroundings = StoredHost {
         store: store.clone(),
         artifacts,
         journal: journal.clone(),
         call_history: call_history.clone(),
         artifact_quota,
     };
-    let chat = Chat::new(tools.clone(), models, Arc::new(surroundings), settings.max_crashes);
+    let conversations =
+        Conversations::new(tools.clone(), models, Arc::new(surroundings), settings.max_crashes);
     let programs = Programs::default()
         .with(Arc::new(CallProgram::new(tools.clone(), callbacks, call_history)))
-        .with(haft_agent::program(chat.clone()));
+        .with(haft_agent::program(conversations.clone()));
     let mut run_settings = WorkerSettings { slots: settings.slots, ..WorkerSettings::default() };
     if let Some(lease) = settings.lease {
         run_settings.lease = lease;
     }
     let runs = Runs::new(Arc::new(journal.clone()), programs, run_settings, failpoints);
-    chat.runs_at(runs.clone());
-    Ok(Tasks { runs, journal, chat, keep: settings.retention, max_crashes: settings.max_crashes })
+    conversations.set_runs(runs.clone());
+    Ok(Tasks { runs, journal, conversations, keep: settings.retention, max_crashes: settings.max_crashes })
 }

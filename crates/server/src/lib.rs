@@ -40,7 +40,7 @@ pub use app::{App, Settings};
 pub use auth::SOURCE;
 pub use call_log::{LoggedCalls, keep_up};
 pub use callbacks::SignedCallbacks;
-pub use chat::StoredSurroundings;
+pub use chat::StoredHost;
 pub use listen::{ConnectionSettings, serve};
 pub use metrics::Metrics;
 pub use models::{EnvironmentProvider, ModelSettings, Speaks, StoredModels};

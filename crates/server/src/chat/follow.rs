@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_agent::{Chat, ChatEvent, Talk};
+use haft_agent::{ChatEvent, Conversations, TurnLog};
 use haft_core::{CallError, RunId, SpaceId};
 use haft_runs::Run;
 use haft_store::RunJournal;
@@ -77,7 +77,7 @@ pub(crate) struct Told {
 
 /// Somebody who follows a conversation.
 pub(crate) struct Follow {
-    chat: Chat,
+    chat: Conversations,
     journal: RunJournal,
     space: SpaceId,
     id: RunId,
@@ -88,12 +88,18 @@ pub(crate) struct Follow {
     /// How the run stood when it was read last.
     stands: Option<(u64, Timestamp)>,
     /// Of the turn that is followed here. Whoever holds one is counted as following.
-    talk: Option<(Arc<Talk>, watch::Receiver<usize>)>,
+    log: Option<(Arc<TurnLog>, watch::Receiver<usize>)>,
 }
 
 impl Follow {
-    pub(crate) fn new(chat: &Chat, journal: &RunJournal, space: SpaceId, id: RunId, place: Place) -> Self {
-        let begins = chat.live().begins();
+    pub(crate) fn new(
+        chat: &Conversations,
+        journal: &RunJournal,
+        space: SpaceId,
+        id: RunId,
+        place: Place,
+    ) -> Self {
+        let begins = chat.turn_logs().begins();
         Self {
             chat: chat.clone(),
             journal: journal.clone(),
@@ -103,7 +109,7 @@ impl Follow {
             begins,
             is_patient: false,
             stands: None,
-            talk: None,
+            log: None,
         }
     }
 
@@ -118,26 +124,26 @@ impl Follow {
         loop {
             self.begins.mark_unchanged();
             // What is left of the turn that is followed, also where another has taken its place.
-            let followed = self.talk.as_ref().map(|(talk, _)| talk.clone());
+            let followed = self.log.as_ref().map(|(log, _)| log.clone());
             let followed =
-                followed.filter(|talk| self.goes_on_with(talk) && talk.stream == self.place.stream);
-            if let Some(told) = followed.map(|talk| self.hear(&talk)).filter(|told| !told.is_empty()) {
+                followed.filter(|log| self.goes_on_with(log) && log.generation == self.place.stream);
+            if let Some(told) = followed.map(|log| self.hear(&log)).filter(|told| !told.is_empty()) {
                 return Ok(Some(told));
             }
-            if let Some(talk) = self.chat.live().talk(self.id).filter(|talk| self.goes_on_with(talk)) {
-                let told = self.hear(&talk);
+            if let Some(log) = self.chat.turn_logs().find(self.id).filter(|log| self.goes_on_with(log)) {
+                let told = self.hear(&log);
                 if !told.is_empty() {
                     return Ok(Some(told));
                 }
-                if !talk.is_over() {
-                    self.wait_for(&talk).await;
+                if !log.is_complete() {
+                    self.wait_for(&log).await;
                     continue;
                 }
             }
             if self.chat.is_executing(self.id) && self.stands.is_none() {
                 // What this process has just taken on begins in a moment.
                 self.rest(SOON).await;
-                if self.chat.live().talk(self.id).is_some_and(|talk| self.goes_on_with(&talk)) {
+                if self.chat.turn_logs().find(self.id).is_some_and(|log| self.goes_on_with(&log)) {
                     continue;
                 }
             }
@@ -167,7 +173,7 @@ impl Follow {
             let turn = std::mem::replace(&mut self.place, Place::after(transcript.last)).turn;
             told.push(Told { place: self.place, turn, event: None });
         }
-        let here = self.chat.live().talk(self.id).filter(|talk| !talk.is_over()).map(|talk| talk.turn);
+        let here = self.chat.turn_logs().find(self.id).filter(|log| !log.is_complete()).map(|log| log.turn);
         let known = self.place.turn;
         // A conversation that could not go on has ended in the middle of its turn.
         let failed = run.output.as_ref().and_then(|output| output.get("error"));
@@ -192,7 +198,7 @@ impl Follow {
     async fn rest(&mut self, pause: Duration) {
         let begun = async {
             while self.begins.changed().await.is_ok() {
-                if self.chat.live().talk(self.id).is_some_and(|talk| !talk.is_over()) {
+                if self.chat.turn_logs().find(self.id).is_some_and(|log| !log.is_complete()) {
                     return;
                 }
             }
@@ -207,41 +213,42 @@ impl Follow {
             return Ok(true);
         }
         let transcript = transcript(&self.journal, &run).await?;
-        let is_unheard = transcript.unheard.iter().any(|unheard| unheard.id() == Some(letter));
+        let is_unheard =
+            transcript.pending_messages.iter().any(|pending_messages| pending_messages.id() == Some(letter));
         Ok(is_unheard || transcript.turn_of(letter).is_some())
     }
 
     /// Whether a turn under way here is the next thing to be heard.
-    fn goes_on_with(&self, talk: &Talk) -> bool {
+    fn goes_on_with(&self, log: &TurnLog) -> bool {
         match self.place.count {
-            None => talk.turn == self.place.turn.saturating_add(1),
-            Some(_) => talk.turn == self.place.turn,
+            None => log.turn == self.place.turn.saturating_add(1),
+            Some(_) => log.turn == self.place.turn,
         }
     }
 
-    fn hear(&mut self, talk: &Arc<Talk>) -> Vec<Told> {
-        if !self.talk.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, talk)) {
-            self.talk = Some((talk.clone(), talk.count()));
+    fn hear(&mut self, log: &Arc<TurnLog>) -> Vec<Told> {
+        if !self.log.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, log)) {
+            self.log = Some((log.clone(), log.count()));
             if !self.is_patient {
-                talk.watch();
+                log.read_in_parts();
             }
         }
         let mut told = Vec::new();
-        let turn = talk.turn;
+        let turn = log.turn;
         match self.place.count {
-            Some(count) if self.place.stream != talk.stream && count > 0 => {
-                self.place = Place { turn, stream: talk.stream, count: Some(0) };
+            Some(count) if self.place.stream != log.generation && count > 0 => {
+                self.place = Place { turn, stream: log.generation, count: Some(0) };
                 told.push(Told { place: self.place, turn, event: None });
             }
-            Some(_) => self.place.stream = talk.stream,
-            None => self.place = Place { turn, stream: talk.stream, count: Some(0) },
+            Some(_) => self.place.stream = log.generation,
+            None => self.place = Place { turn, stream: log.generation, count: Some(0) },
         }
-        for event in talk.events(self.place.count.unwrap_or_default()) {
+        for event in log.events(self.place.count.unwrap_or_default()) {
             self.step(&event);
             told.push(Told { place: self.place, turn, event: Some(event) });
         }
         if self.is_patient && self.place.count.is_none() {
-            self.chat.live().heard(self.id, talk);
+            self.chat.turn_logs().remove_read(self.id, log);
         }
         told
     }
@@ -276,24 +283,24 @@ impl Follow {
     }
 
     /// Waits for more of a turn; not for ever, since another process may carry it on by now.
-    async fn wait_for(&mut self, talk: &Talk) {
-        let Some((_, count)) = &mut self.talk else { return };
+    async fn wait_for(&mut self, log: &TurnLog) {
+        let Some((_, count)) = &mut self.log else { return };
         let known = self.place.count.unwrap_or_default();
         let told = async {
             if self.is_patient {
-                talk.over().wait_for(|is_over| *is_over).await.is_ok()
+                log.completion().wait_for(|is_over| *is_over).await.is_ok()
             } else {
                 count.wait_for(|count| *count > known).await.is_ok()
             }
         };
-        if timeout(REST, told).await.is_err() && !talk.is_over() {
+        if timeout(REST, told).await.is_err() && !log.is_complete() {
             let is_here = self.chat.is_executing(self.id);
             let stands = self.journal.get(self.space, self.id).await;
             let is_elsewhere = !is_here
                 && stands
-                    .is_ok_and(|run| run.is_none_or(|run| run.status.is_final() || !talk.is_of(run.epoch)));
+                    .is_ok_and(|run| run.is_none_or(|run| run.status.is_final() || !log.is_of(run.epoch)));
             if is_elsewhere {
-                self.chat.live().forget(self.id, talk);
+                self.chat.turn_logs().remove(self.id, log);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Messages as bodies write them: a text, or parts of it, from somebody.
 
-use haft_agent::{Message, Piece, Role};
-use haft_core::{Message as Words, Violation};
+use haft_agent::{ChatMessage, ChatRole, MessagePart};
+use haft_core::{Message, Violation};
 use haft_llm::Image;
 use serde_json::Value;
 
@@ -36,9 +36,9 @@ haft_core::templates! {
 const MOST_IMAGES: usize = 16;
 
 /// Reads messages, or says all that is wrong with them. One that goes on takes the user's only.
-pub(crate) fn read(given: &Value, is_new: bool) -> Result<Vec<Message>, Vec<Violation>> {
+pub(crate) fn read(given: &Value, is_new: bool) -> Result<Vec<ChatMessage>, Vec<Violation>> {
     let Some(items) = given.as_array().filter(|items| !items.is_empty()) else {
-        return Err(vec![Violation::new("messages", Words::new(&NOT_MESSAGES))]);
+        return Err(vec![Violation::new("messages", Message::new(&NOT_MESSAGES))]);
     };
     let mut violations = Vec::new();
     let mut messages = Vec::with_capacity(items.len());
@@ -48,71 +48,71 @@ pub(crate) fn read(given: &Value, is_new: bool) -> Result<Vec<Message>, Vec<Viol
             Err(violation) => violations.push(violation.within(&format!("messages.{place}"))),
         }
     }
-    let is_asked = messages.last().is_some_and(|message| message.role == Role::User);
+    let is_asked = messages.last().is_some_and(|message| message.role == ChatRole::User);
     if violations.is_empty() && !is_asked {
-        violations.push(Violation::new("messages", Words::new(&NOTHING_SAID)));
+        violations.push(Violation::new("messages", Message::new(&NOTHING_SAID)));
     }
     if violations.is_empty() { Ok(messages) } else { Err(violations) }
 }
 
-fn message(item: &Value, is_new: bool) -> Result<Message, Violation> {
+fn message(item: &Value, is_new: bool) -> Result<ChatMessage, Violation> {
     let Some(fields) = item.as_object() else {
-        return Err(Violation::new(haft_core::error::ROOT, Words::new(&NOT_MESSAGES)));
+        return Err(Violation::new(haft_core::error::ROOT, Message::new(&NOT_MESSAGES)));
     };
     let unknown = fields.keys().find(|name| !["role", "content"].contains(&name.as_str()));
     if let Some(unknown) = unknown {
-        return Err(Violation::new(unknown.as_str(), Words::new(&UNKNOWN_FIELD)));
+        return Err(Violation::new(unknown.as_str(), Message::new(&UNKNOWN_FIELD)));
     }
     let roles = if is_new { "user, assistant, system" } else { "user" };
     let role = match (fields.get("role").and_then(Value::as_str), is_new) {
-        (Some("user"), _) => Role::User,
-        (Some("assistant"), true) => Role::Assistant,
-        (Some("system"), true) => Role::System,
+        (Some("user"), _) => ChatRole::User,
+        (Some("assistant"), true) => ChatRole::Assistant,
+        (Some("system"), true) => ChatRole::System,
         (Some(_) | None, _) => {
-            return Err(Violation::new("role", Words::new(&BAD_ROLE).with("roles", roles)));
+            return Err(Violation::new("role", Message::new(&BAD_ROLE).with("roles", roles)));
         }
     };
     let content = content(fields.get("content").unwrap_or(&Value::Null))?;
     if content.is_empty() {
-        return Err(Violation::new("content", Words::new(&EMPTY)));
+        return Err(Violation::new("content", Message::new(&EMPTY)));
     }
-    let images = content.iter().filter(|piece| matches!(piece, Piece::Image { .. })).count();
+    let images = content.iter().filter(|piece| matches!(piece, MessagePart::Image { .. })).count();
     if images > MOST_IMAGES {
-        let message = Words::new(&TOO_MANY_IMAGES).with("most", MOST_IMAGES);
+        let message = Message::new(&TOO_MANY_IMAGES).with("most", MOST_IMAGES);
         return Err(Violation::new("content", message));
     }
-    Ok(Message { role, name: None, content })
+    Ok(ChatMessage { role, name: None, content })
 }
 
 /// A text, or parts in OpenAI's form. Empty parts are left out.
-pub(crate) fn content(given: &Value) -> Result<Vec<Piece>, Violation> {
-    let bad = || Violation::new("content", Words::new(&BAD_CONTENT));
+pub(crate) fn content(given: &Value) -> Result<Vec<MessagePart>, Violation> {
+    let bad = || Violation::new("content", Message::new(&BAD_CONTENT));
     match given {
         Value::String(text) if text.is_empty() => Ok(Vec::new()),
-        Value::String(text) => Ok(vec![Piece::Text { text: text.clone() }]),
+        Value::String(text) => Ok(vec![MessagePart::Text { text: text.clone() }]),
         Value::Array(parts) => {
-            let pieces: Result<Vec<Option<Piece>>, Violation> = parts.iter().map(piece).collect();
+            let pieces: Result<Vec<Option<MessagePart>>, Violation> = parts.iter().map(piece).collect();
             Ok(pieces?.into_iter().flatten().collect())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Err(bad()),
     }
 }
 
-fn piece(part: &Value) -> Result<Option<Piece>, Violation> {
-    let bad = || Violation::new("content", Words::new(&BAD_CONTENT));
+fn piece(part: &Value) -> Result<Option<MessagePart>, Violation> {
+    let bad = || Violation::new("content", Message::new(&BAD_CONTENT));
     let kind = part["type"].as_str().ok_or_else(bad)?;
     match kind {
         "text" | "input_text" | "output_text" => {
             let text = part["text"].as_str().ok_or_else(bad)?;
-            Ok((!text.is_empty()).then(|| Piece::Text { text: text.to_owned() }))
+            Ok((!text.is_empty()).then(|| MessagePart::Text { text: text.to_owned() }))
         }
         "image_url" | "imageUrl" | "input_image" => {
             let url = [&part["image_url"]["url"], &part["imageUrl"]["url"], &part["image_url"]];
             let url = url.into_iter().find_map(Value::as_str).ok_or_else(bad)?;
             if !is_image(url) {
-                return Err(Violation::new("content", Words::new(&BAD_IMAGE)));
+                return Err(Violation::new("content", Message::new(&BAD_IMAGE)));
             }
-            Ok(Some(Piece::Image { url: url.to_owned(), detail: None }))
+            Ok(Some(MessagePart::Image { url: url.to_owned(), detail: None }))
         }
         _ => Err(bad()),
     }

@@ -1,18 +1,18 @@
 //! Chat as doors need it: what is around a conversation, following one, and its forms. The loop itself is `agent`'s.
 
-mod around;
+pub(crate) mod disconnect;
 pub(crate) mod follow;
-pub(crate) mod leaving;
+mod host;
 pub(crate) mod messages;
 pub(crate) mod reply;
 pub(crate) mod shown;
 
-pub use around::StoredSurroundings;
+pub use host::StoredHost;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use haft_agent::{ChatRun, Transcript};
+use haft_agent::{ConversationInput, Transcript};
 use haft_core::{CallError, ErrorKind, RunId, SpaceId, UserId};
 use haft_runs::{Run, RunWithSteps, Step};
 use haft_store::RunJournal;
@@ -47,7 +47,7 @@ pub(crate) async fn transcript(journal: &RunJournal, run: &Run) -> Result<Transc
 
 /// What was said in a conversation, as it was read.
 pub(crate) fn said_in(run: &Run, steps: &[Step]) -> Result<Transcript, CallError> {
-    let chat = ChatRun::of(run)
+    let chat = ConversationInput::of(run)
         .map_err(|_| CallError::text(ErrorKind::Internal, "the stored conversation cannot be read"))?;
     let steps: HashMap<&str, Arc<Step>> =
         steps.iter().map(|step| (step.key.as_str(), Arc::new(step.clone()))).collect();

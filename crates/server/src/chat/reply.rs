@@ -1,6 +1,6 @@
 //! What a turn came to, gathered from what was heard of it: the answer of `POST /api/chat`.
 
-use haft_agent::{ChatEvent, Finish};
+use haft_agent::{ChatEvent, FinishReason};
 use haft_core::{CallId, ErrorKind, RunId};
 use haft_llm::Usage;
 use serde::Serialize;
@@ -14,7 +14,7 @@ pub(crate) struct Reply {
     pub(crate) usage: Usage,
     pub(crate) error: Option<Value>,
     pub(crate) warnings: Vec<String>,
-    pub(crate) finish: Option<Finish>,
+    pub(crate) finish: Option<FinishReason>,
     pub(crate) steps: u32,
 }
 
@@ -71,7 +71,7 @@ impl Reply {
             tool_calls: &self.calls,
             steps: self.steps,
             usage: self.usage,
-            finish_reason: self.finish.map(Finish::as_str),
+            finish_reason: self.finish.map(FinishReason::as_str),
             error: self.error.as_ref(),
             warnings: &self.warnings,
         }

@@ -1,6 +1,6 @@
 //! A conversation as doors show it: its facts, its turns, and what is still to come.
 
-use haft_agent::{CallState, StepCall, Transcript, Turn, TurnStep, shown as shown_letter};
+use haft_agent::{CallState, StepCall, Transcript, Turn, TurnStep, message_json};
 use haft_core::timestamp::rfc3339;
 use haft_runs::{Run, RunStatus};
 use serde_json::{Value, json};
@@ -35,12 +35,12 @@ pub(crate) fn standing(status: RunStatus, waiting_for: Option<&str>) -> &'static
 pub(crate) fn turn(turn: &Turn) -> Value {
     let mut shown = json!({
         "turn": turn.turn,
-        "input": turn.input.iter().flat_map(shown_letter).collect::<Vec<_>>(),
+        "input": turn.input.iter().flat_map(message_json).collect::<Vec<_>>(),
         "steps": turn.steps.iter().map(step).collect::<Vec<_>>(),
         "message": null,
         "finishReason": null,
         "usage": turn.usage(),
-        "model": turn.steps.last().map(|step| step.answer.model.as_str()),
+        "model": turn.steps.last().map(|step| step.response.model.as_str()),
         "startedAt": rfc3339(turn.setup.at),
     });
     if let Some(end) = &turn.end {
@@ -59,7 +59,7 @@ pub(crate) fn turn(turn: &Turn) -> Value {
 }
 
 fn step(step: &TurnStep) -> Value {
-    let answer = &step.answer;
+    let answer = &step.response;
     let mut shown = json!({
         "step": step.step,
         "text": answer.text,
@@ -97,6 +97,6 @@ fn call(call: &StepCall) -> Value {
 
 /// Calls whose results are still to come.
 pub(crate) fn pending(transcript: &Transcript) -> Vec<Value> {
-    let shown = |(call, task): (&StepCall, &haft_agent::Task)| json!({"callId": call.call_id, "taskId": task.task_id, "name": call.name, "reason": task.reason});
+    let shown = |(call, task): (&StepCall, &haft_agent::CallTask)| json!({"callId": call.call_id, "taskId": task.task_id, "name": call.name, "reason": task.reason});
     transcript.pending().map(shown).collect()
 }

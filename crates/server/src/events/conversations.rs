@@ -76,7 +76,7 @@ impl ConversationFeed {
     ) -> Result<Option<Self>, CallError> {
         let Some(tasks) = tasks.filter(|_| filter.takes_conversations()) else { return Ok(None) };
         let journal = tasks.journal.clone();
-        let begins = tasks.chat.live().begins();
+        let begins = tasks.conversations.turn_logs().begins();
         let since = journal.now().await?;
         let mut pace = interval(PACE);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);

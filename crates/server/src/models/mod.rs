@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use haft_agent::{Asker, Chosen, Models, Wanted};
+use haft_agent::{ModelChoice, Models, SelectedModel, SpaceUser};
 use haft_core::provider::ProviderKind;
 use haft_core::{BoxFuture, CallError, ErrorKind, Message, SpaceId, Template};
 use haft_egress::Egress;
@@ -57,7 +57,7 @@ pub struct StoredModels {
     environment: Vec<Arc<Provided>>,
     local: Option<Local>,
     /// What is meant where nothing is said.
-    usual: Wanted,
+    usual: ModelChoice,
     known: RwLock<HashMap<SpaceId, Known>>,
     generation: AtomicU64,
 }
@@ -76,7 +76,7 @@ impl StoredModels {
         Self {
             environment: prepared.collect(),
             local: local.map(|base| Local::new(base, &egress)),
-            usual: Wanted { provider: default_provider, model: default_model },
+            usual: ModelChoice { provider: default_provider, model: default_model },
             known: RwLock::default(),
             generation: AtomicU64::new(0),
             store,
@@ -119,11 +119,11 @@ impl StoredModels {
     }
 
     /// The provider to ask, with the key of whoever asks.
-    pub(crate) async fn ready(&self, provided: &Provided, asker: Asker) -> Result<Ready, CallError> {
+    pub(crate) async fn ready(&self, provided: &Provided, asker: SpaceUser) -> Result<Ready, CallError> {
         provided.ready(&self.secrets, asker).await
     }
 
-    async fn chosen(&self, asker: Asker, wanted: &Wanted) -> Result<Chosen, CallError> {
+    async fn chosen(&self, asker: SpaceUser, wanted: &ModelChoice) -> Result<SelectedModel, CallError> {
         let provided = self.wanted(asker.space, wanted).await?;
         let ready = self.ready(&provided, asker).await?;
         let is_usual = wanted.provider.is_none() || wanted.provider == self.usual.provider;
@@ -135,11 +135,11 @@ impl StoredModels {
         let window = Box::pin(provided.window(&ready, &name)).await;
         let model = ready.model();
         let model = if provided.text_tool_calls { Arc::new(TextToolCalls(model)) } else { model };
-        Ok(Chosen { provider: provided.name.clone(), name, window, model })
+        Ok(SelectedModel { provider: provided.name.clone(), name, window, model })
     }
 
     /// The provider that is wanted, or the one that is meant where nobody says which.
-    async fn wanted(&self, space: SpaceId, wanted: &Wanted) -> Result<Arc<Provided>, CallError> {
+    async fn wanted(&self, space: SpaceId, wanted: &ModelChoice) -> Result<Arc<Provided>, CallError> {
         if let Some(name) = wanted.provider.as_ref().or(self.usual.provider.as_ref()) {
             let template = if wanted.provider.is_some() { &UNKNOWN } else { &UNKNOWN_DEFAULT };
             return match self.named(space, name).await? {
@@ -222,7 +222,11 @@ impl StoredModels {
 }
 
 impl Models for StoredModels {
-    fn find<'a>(&'a self, asker: Asker, wanted: &'a Wanted) -> BoxFuture<'a, Result<Chosen, CallError>> {
+    fn find<'a>(
+        &'a self,
+        asker: SpaceUser,
+        wanted: &'a ModelChoice,
+    ) -> BoxFuture<'a, Result<SelectedModel, CallError>> {
         Box::pin(self.chosen(asker, wanted))
     }
 }

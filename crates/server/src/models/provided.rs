@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use haft_agent::Asker;
+use haft_agent::SpaceUser;
 use haft_core::mask::Mask;
 use haft_core::provider::{Provider, ProviderKind};
 use haft_core::text::TextPart;
@@ -176,7 +176,7 @@ impl Provided {
     }
 
     /// Whoever asks, with their key.
-    pub(crate) async fn ready(&self, secrets: &StoredSecrets, asker: Asker) -> Result<Ready, CallError> {
+    pub(crate) async fn ready(&self, secrets: &StoredSecrets, asker: SpaceUser) -> Result<Ready, CallError> {
         match &self.way {
             Way::Script(script) => Ok(Ready::Script(script.clone())),
             Way::Wire(wire) => Ok(Ready::Wire(wire.clone())),

@@ -46,9 +46,9 @@ impl Scene {
         models: &StoredModels,
         provider: Option<&str>,
         model: Option<&str>,
-    ) -> Result<Chosen, CallError> {
-        let wanted = Wanted { provider: provider.map(str::to_owned), model: model.map(str::to_owned) };
-        models.find(Asker { space: self.space, user: Some(self.user) }, &wanted).await
+    ) -> Result<SelectedModel, CallError> {
+        let wanted = ModelChoice { provider: provider.map(str::to_owned), model: model.map(str::to_owned) };
+        models.find(SpaceUser { space: self.space, user: Some(self.user) }, &wanted).await
     }
 
     /// As `provider/model`, or as what is wrong.
@@ -69,7 +69,7 @@ fn script(name: &str, models: &[&str]) -> Value {
     json!({"name": name, "kind": "scripted", "models": models, "script": [{"text": name}]})
 }
 
-async fn said(chosen: &Chosen) -> String {
+async fn said(chosen: &SelectedModel) -> String {
     let request = ModelRequest::new(chosen.name.as_str(), vec![ModelTurn::user("Hello.")]);
     let limits = Limits { deadline: None, bytes: 1 << 20 };
     let mut deltas = chosen.model.ask(&request, limits).await.expect("an answer").deltas;
@@ -237,8 +237,8 @@ async fn a_key_is_the_callers_own_or_the_spaces_and_may_come_later() {
     let keys: Vec<String> =
         upstream.seen().iter().filter_map(|seen| seen.header("authorization").map(str::to_owned)).collect();
     assert_eq!(keys, ["Bearer of-the-space", "Bearer of-ada"]);
-    let wanted = Wanted { provider: Some("own".to_owned()), model: Some("m".to_owned()) };
-    let nobody = models.find(Asker { space: scene.space, user: None }, &wanted).await;
+    let wanted = ModelChoice { provider: Some("own".to_owned()), model: Some("m".to_owned()) };
+    let nobody = models.find(SpaceUser { space: scene.space, user: None }, &wanted).await;
     assert_eq!(nobody.err().map(|error| error.kind()), Some(ErrorKind::Execution), "nobody has no key");
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
-use haft_agent::Chat;
+use haft_agent::Conversations;
 use haft_core::call::RunMode;
 use haft_core::{CallError, Caller, ErrorKind, Message, ResultDelivery, RunId};
 use haft_engine::CallRequest;
@@ -46,7 +46,7 @@ const UNTIL_LISTED: Duration = Duration::from_secs(1);
 pub struct Tasks {
     pub runs: Runs,
     pub journal: RunJournal,
-    pub chat: Chat,
+    pub conversations: Conversations,
     /// What has ended stays for so long.
     pub keep: Duration,
     /// Number of crashes without progress after which a task is a dead letter.

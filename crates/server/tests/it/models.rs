@@ -1,6 +1,6 @@
 //! Models as whoever asks them finds them: changes of other processes are followed, and what is known costs no query.
 
-use haft_agent::{Asker, Models, Wanted};
+use haft_agent::{ModelChoice, Models, SpaceUser};
 use haft_core::ErrorKind;
 use haft_core::provider::{ProviderKind, ProviderSpec};
 use haft_testkit::eventually;
@@ -14,7 +14,7 @@ async fn what_another_process_stores_is_found_and_then_no_database_is_asked() {
     let me = app.api.get("/api/me").await;
     let space = me.data()["space"]["id"].as_str().and_then(|id| id.parse().ok()).expect("an id");
     let find = async || {
-        let found = app.models.find(Asker { space, user: None }, &Wanted::default()).await;
+        let found = app.models.find(SpaceUser { space, user: None }, &ModelChoice::default()).await;
         found.map(|chosen| (chosen.provider, chosen.name)).map_err(|error| error.kind())
     };
     let revision = app.store.current_revision().await.expect("a revision");

@@ -10,8 +10,8 @@ use tokio::time::timeout;
 
 use super::{GRACE, accepted, stream};
 use crate::app::AppState;
+use crate::chat::disconnect::Leaving;
 use crate::chat::follow::{Follow, Place, Told};
-use crate::chat::leaving::Leaving;
 use crate::chat::reply::Reply;
 use crate::envelope;
 use crate::error::{self, Failure};
@@ -106,8 +106,8 @@ impl OwnTurn {
         place: Place,
         grace: Duration,
     ) -> Self {
-        let follow = Follow::new(&tasks.chat, &tasks.journal, caller.space, id, place);
-        let leaving = Leaving::new(&tasks.chat, id, grace);
+        let follow = Follow::new(&tasks.conversations, &tasks.journal, caller.space, id, place);
+        let leaving = Leaving::new(&tasks.conversations, id, grace);
         Self { id, turn: None, letter, follow, leaving, is_over: false }
     }
 
@@ -150,8 +150,8 @@ impl OwnTurn {
         if self.is_over {
             return false;
         }
-        if let Some(ChatEvent::TurnStart { letters, .. }) = told.event.as_deref()
-            && letters.contains(&self.letter)
+        if let Some(ChatEvent::TurnStart { message_ids, .. }) = told.event.as_deref()
+            && message_ids.contains(&self.letter)
         {
             self.turn = Some(told.turn);
             self.leaving.began(told.turn);

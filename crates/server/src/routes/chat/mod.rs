@@ -12,8 +12,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use haft_agent::{
-    Asked as AskedAt, Asker, Asking, ChatRun, Keeping, Letter, Models as _, Said, Transcript, Wanted,
-    format_schema,
+    ConversationInput, InboxMessage, ModelChoice, ModelParameters, Models as _, Retention, SpaceUser,
+    Transcript, TurnRequest, UserMessage, format_schema,
 };
 use haft_core::agent::Agent;
 use haft_core::error::ROOT;
@@ -147,7 +147,7 @@ async fn answer(
         (false, false) => Way::Whole,
     };
     check_tools(state, &caller, &wish.tools).await?;
-    let said = |messages| Said {
+    let said = |messages| UserMessage {
         id: letter_id(key.as_ref()),
         messages,
         replaces: wish.replaces,
@@ -166,7 +166,7 @@ async fn answer(
             {
                 check_turn(&whole, turn)?;
                 // Nobody wants what is replaced, whatever it waits for.
-                tasks.chat.stop_here(id);
+                tasks.conversations.cancel_here(id);
                 tasks.journal.stop(caller.space, id).await?;
             }
             (Some(whole), said(messages))
@@ -179,7 +179,7 @@ async fn answer(
         Some(whole) => {
             let id = whole.run.id;
             let place = if is_keyed { Place::default() } else { last_place(tasks, &whole)? };
-            if !tasks.chat.send(&caller, id, &Letter::Said(said), key).await? {
+            if !tasks.conversations.send(&caller, id, &InboxMessage::User(said), key).await? {
                 return Err(super::conversations::missing(&id.to_string()).into());
             }
             (id, place)
@@ -187,7 +187,10 @@ async fn answer(
         None => {
             let chat = begun(state, &caller, &wish, said).await?;
             let id = RunId::from(Uuid::now_v7());
-            (tasks.chat.start(&caller, id, &chat, Keeping::Kept, key).await?, Place::default())
+            (
+                tasks.conversations.start(&caller, id, &chat, Retention::Conversation, key).await?,
+                Place::default(),
+            )
         }
     };
     let answering = Answering { id, letter, place, way, is_keyed };
@@ -226,9 +229,9 @@ pub(crate) fn letter_id(key: Option<&RunKey>) -> String {
     }
 }
 
-pub(crate) fn asked_at(asked: &Asked) -> AskedAt {
+pub(crate) fn asked_at(asked: &Asked) -> TurnRequest {
     let (request, trace) = (Some(asked.id.to_string()), asked.trace.clone());
-    AskedAt { at: now(), locale: asked.locale, request, terms: None, trace }
+    TurnRequest { at: now(), locale: asked.locale, request, terms: None, trace }
 }
 
 /// The agent that a body names.
@@ -246,18 +249,23 @@ pub(crate) async fn agent(state: &AppState, caller: &Caller, name: &str) -> Resu
 }
 
 /// A conversation that begins, once it is known that somebody can be asked.
-async fn begun(state: &AppState, caller: &Caller, wish: &Wish, first: Said) -> Result<ChatRun, CallError> {
+async fn begun(
+    state: &AppState,
+    caller: &Caller,
+    wish: &Wish,
+    first: UserMessage,
+) -> Result<ConversationInput, CallError> {
     let agent = match &wish.agent_id {
         Some(name) => Some(agent(state, caller, name).await?),
         None => None,
     };
-    let own = Wanted { provider: wish.provider.clone(), model: wish.model.clone() };
+    let own = ModelChoice { provider: wish.provider.clone(), model: wish.model.clone() };
     let wanted = own.or(agent.as_deref());
     let within = |violation: Violation| violation.within("options");
     let refuse =
         |violations: Vec<Violation>| CallError::invalid(violations.into_iter().map(within).collect());
     let options = read_options(wish.options.clone()).await.map_err(refuse)?;
-    let chosen = state.models.find(Asker { space: caller.space, user: caller.user }, &wanted).await?;
+    let chosen = state.models.find(SpaceUser { space: caller.space, user: caller.user }, &wanted).await?;
     let own_options = agent.as_ref().map(|agent| agent.spec.config.options.clone()).unwrap_or_default();
     let all = options.or(&own_options);
     all.check_supported().map_err(refuse)?;
@@ -265,11 +273,11 @@ async fn begun(state: &AppState, caller: &Caller, wish: &Wish, first: Said) -> R
     if let Some(name) = unsupported.first().filter(|_| !all.drops_unsupported()) {
         return Err(unsupported_option(&format!("options.{name}"), &chosen.provider));
     }
-    Ok(ChatRun {
+    Ok(ConversationInput {
         agent: agent.map(|agent| agent.id),
         first,
         source: caller.source,
-        asking: Asking { wanted: own, options, ..Asking::default() },
+        asking: ModelParameters { wanted: own, options, ..ModelParameters::default() },
         client_tools: Vec::new(),
     })
 }
@@ -351,8 +359,8 @@ fn check_turn(whole: &RunWithSteps, turn: u32) -> Result<(), CallError> {
 pub(crate) fn last_place(tasks: &Tasks, whole: &RunWithSteps) -> Result<Place, CallError> {
     let RunWithSteps { run, steps, .. } = whole;
     // What is under way here is known without looking.
-    if let Some(talk) = tasks.chat.live().talk(run.id) {
-        return Ok(Place::after(if talk.is_over() { talk.turn } else { talk.turn.saturating_sub(1) }));
+    if let Some(log) = tasks.conversations.turn_logs().find(run.id) {
+        return Ok(Place::after(if log.is_complete() { log.turn } else { log.turn.saturating_sub(1) }));
     }
     if run.is_idle() {
         return Ok(Place::after(Transcript::last_of(steps)));

@@ -8,7 +8,7 @@ use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use futures_util::stream::{Stream, try_unfold, unfold};
-use haft_agent::Finish;
+use haft_agent::FinishReason;
 use haft_core::{CallError, Locale};
 use serde_json::json;
 use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
@@ -48,7 +48,7 @@ pub(super) fn of_turn(state: &AppState, turn: OwnTurn, locale: Locale) -> Respon
 
 /// How a stream ends that cannot tell its turn to the end.
 fn failed(conversation: &str, error: &CallError, locale: Locale) -> Vec<u8> {
-    let done = json!({"conversationId": conversation, "finishReason": Finish::Error.as_str()});
+    let done = json!({"conversationId": conversation, "finishReason": FinishReason::Error.as_str()});
     let error = error.to_json(locale);
     format!("event: error\ndata: {error}\n\nevent: done\ndata: {done}\n\n").into_bytes()
 }

@@ -62,7 +62,7 @@ pub(super) async fn export(
 fn markdown(title: &str, transcript: &Transcript) -> String {
     let mut out = format!("# {title}\n");
     for turn in &transcript.turns {
-        for input in turn.input.iter().flat_map(haft_agent::shown) {
+        for input in turn.input.iter().flat_map(haft_agent::message_json) {
             match input["role"].as_str() {
                 Some("task") => {
                     let name = input["name"].as_str().unwrap_or_default();
@@ -80,8 +80,8 @@ fn markdown(title: &str, transcript: &Transcript) -> String {
                     out.push_str(&format!("\n{}\n", fenced(result.get("data").unwrap_or(&result["error"]))));
                 }
             }
-            if !step.answer.text.is_empty() {
-                out.push_str(&format!("\n{}\n", step.answer.text));
+            if !step.response.text.is_empty() {
+                out.push_str(&format!("\n{}\n", step.response.text));
             }
         }
     }

@@ -9,7 +9,9 @@ use std::collections::HashMap;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use haft_agent::{Finish, GoOn, Letter, Said, Transcript, ends_name, kept_files};
+use haft_agent::{
+    ContinueMessage, FinishReason, InboxMessage, Transcript, UserMessage, result_file_suffix, result_files,
+};
 use haft_core::{
     AgentId, ArtifactRef, CallError, Caller, ErrorKind, Message, RunId, SpaceId, Template, UserId, Violation,
 };
@@ -244,11 +246,11 @@ async fn remove(
     let run = find(&state, &caller, &name).await?;
     let tasks = tasks(&state)?;
     let data = facts(&state, &run, &mut HashMap::new()).await?;
-    tasks.chat.stop_here(run.id);
+    tasks.conversations.cancel_here(run.id);
     let steps = tasks.journal.steps(caller.space, run.id).await?;
     for (_, task) in said_in(&run, &steps)?.pending() {
         if let Ok(task) = task.task_id.parse() {
-            tasks.chat.cancel_task(caller.space, caller.user, task).await;
+            tasks.conversations.cancel_task(caller.space, caller.user, task).await;
         }
     }
     if let Some(user) = caller.user {
@@ -267,10 +269,10 @@ async fn remove_files(
     user: UserId,
     steps: &[Step],
 ) -> Result<(), CallError> {
-    for (handle, call) in kept_files(steps) {
+    for (handle, call) in result_files(steps) {
         let Some(id) = ArtifactRef::parse(&handle).and_then(|file| file.id.parse().ok()) else { continue };
         let file = state.store.get_artifact(space, user, id).await?;
-        if file.is_some_and(|file| file.name.ends_with(&ends_name(&call))) {
+        if file.is_some_and(|file| file.name.ends_with(&result_file_suffix(&call))) {
             state.store.delete_artifact(space, user, id).await?;
         }
     }
@@ -286,7 +288,7 @@ async fn cancel(
     let run = find(&state, &caller, &name).await?;
     let tasks = tasks(&state)?;
     // Written down as well: what is about to wait hears of it that way.
-    tasks.chat.stop_here(run.id);
+    tasks.conversations.cancel_here(run.id);
     tasks.journal.stop(caller.space, run.id).await?;
     Ok(envelope::success(StatusCode::OK, facts(&state, &run, &mut HashMap::new()).await?))
 }
@@ -317,7 +319,7 @@ async fn go_on(
     let letter = match messages {
         Some(given) => {
             let messages = messages::read(&given, false).map_err(CallError::invalid)?;
-            Letter::Said(Said {
+            InboxMessage::User(UserMessage {
                 id: id.clone(),
                 messages,
                 replaces: None,
@@ -329,12 +331,12 @@ async fn go_on(
             if !was_said(tasks, &caller, whole.run.id, key.as_ref()).await? {
                 check_unfinished(&said_in(&whole.run, &whole.steps)?)?;
             }
-            Letter::GoOn(GoOn { id: id.clone(), asked: asked_at(&asked) })
+            InboxMessage::Continue(ContinueMessage { id: id.clone(), asked: asked_at(&asked) })
         }
     };
     let is_keyed = key.is_some();
     let (run, place) = (whole.run.id, if is_keyed { Place::default() } else { last_place(tasks, &whole)? });
-    if !tasks.chat.send(&caller, whole.run.id, &letter, key).await? {
+    if !tasks.conversations.send(&caller, whole.run.id, &letter, key).await? {
         return Err(missing(&name).into());
     }
     let way = match (stream, detach) {
@@ -350,8 +352,10 @@ fn check_unfinished(transcript: &Transcript) -> Result<(), CallError> {
     let conflict = |template| Err(CallError::new(ErrorKind::Conflict, Message::new(template)));
     match transcript.turns.last().map(|turn| turn.end.as_ref().map(|end| end.finish)) {
         Some(None) => conflict(&UNDER_WAY),
-        Some(Some(Finish::Error | Finish::Cancelled | Finish::MaxSteps | Finish::ToolCalls)) => Ok(()),
-        Some(Some(Finish::Stop | Finish::ToolStop)) | None => conflict(&NOTHING_TO_GO_ON),
+        Some(Some(
+            FinishReason::Error | FinishReason::Cancelled | FinishReason::MaxSteps | FinishReason::ToolCalls,
+        )) => Ok(()),
+        Some(Some(FinishReason::Stop | FinishReason::ToolStop)) | None => conflict(&NOTHING_TO_GO_ON),
     }
 }
 
@@ -378,6 +382,6 @@ async fn events(
             .map_err(|()| CallError::invalid(vec![Violation::new("after", Message::new(&BAD_PLACE))]))?,
         None => place_before(&transcript(&tasks.journal, &run).await?),
     };
-    let follow = Follow::new(&tasks.chat, &tasks.journal, caller.space, run.id, place);
+    let follow = Follow::new(&tasks.conversations, &tasks.journal, caller.space, run.id, place);
     Ok(of_conversation(&state, visitor, follow, run.id.to_string())?)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use haft_agent::{CallState, Letter, StepCall, Transcript, Turn};
+use haft_agent::{CallState, InboxMessage, StepCall, Transcript, Turn};
 use haft_core::timestamp::rfc3339;
 use haft_core::{ErrorKind, RunId};
 use haft_engine::context::ContextTool;
@@ -75,8 +75,8 @@ fn of(transcript: &Transcript, ended: &HashMap<RunId, Timestamp>) -> (Vec<Value>
         for step in &turn.steps {
             number += 1;
             // The model was asked at `at`; its calls are executed once it has answered.
-            let at = step.answer.at;
-            let answered_at = after(at, step.answer.ms);
+            let at = step.response.at;
+            let answered_at = after(at, step.response.ms);
             for call in &step.calls {
                 calls.push(json!({
                     "callId": call.call_id, "name": call.name, "arguments": call.arguments, "step": number,
@@ -110,15 +110,15 @@ fn received_at(transcript: &Transcript) -> HashMap<&str, Timestamp> {
     for turn in &transcript.turns {
         for letter in &turn.input {
             match letter {
-                Letter::Returned(returned) => {
+                InboxMessage::ToolResults(returned) => {
                     for (call, _) in &returned.results {
                         received.entry(call.as_str()).or_insert(returned.asked.at);
                     }
                 }
-                Letter::Ended(ended) => {
+                InboxMessage::TaskEnded(ended) => {
                     received.entry(ended.name.as_str()).or_insert(turn.setup.at);
                 }
-                Letter::Said(_) | Letter::GoOn(_) => {}
+                InboxMessage::User(_) | InboxMessage::Continue(_) => {}
             }
         }
     }

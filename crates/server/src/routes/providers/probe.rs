@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::StreamExt;
-use haft_agent::Asker;
+use haft_agent::SpaceUser;
 use haft_core::{CallError, Locale, Message};
 use haft_egress::Limits;
 use haft_llm::{ModelRequest, ModelTurn, Wire};
@@ -83,7 +83,7 @@ pub(super) async fn test(
     let Trial { model } = read(body)?;
     let found = state.models.named(visitor.space, &id).await?;
     let provided = found.ok_or_else(|| no_such_provider(&id))?;
-    let asker = Asker { space: visitor.space, user: Some(visitor.user.id) };
+    let asker = SpaceUser { space: visitor.space, user: Some(visitor.user.id) };
     let outcome = match state.models.ready(&provided, asker).await {
         Ok(ready) => match &model {
             Some(model) => question(&ready, model, asked.locale).await,

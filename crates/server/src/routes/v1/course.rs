@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_agent::{Chat, ChatEvent, ChatRun, Talk, Turn, Within};
+use haft_agent::{ChatEvent, ConversationInput, Conversations, EnclosingTurn, Turn, TurnLog};
 use haft_core::{CallError, Caller, ErrorKind, RunId, SpaceId};
 use haft_store::RunJournal;
 use tokio::sync::watch;
@@ -31,7 +31,7 @@ enum Way {
 }
 
 struct Unkept {
-    talk: Arc<Talk>,
+    log: Arc<TurnLog>,
     count: watch::Receiver<usize>,
     /// So many events were heard.
     heard: usize,
@@ -45,21 +45,23 @@ pub(super) type Heard = Option<Arc<ChatEvent>>;
 
 impl Course {
     /// A turn that is forgotten when it is over.
-    pub(super) fn unkept(
-        chat: &Chat,
+    pub(super) fn ephemeral(
+        chat: &Conversations,
         caller: &Caller,
-        run: ChatRun,
-        talk: Arc<Talk>,
+        run: ConversationInput,
+        log: Arc<TurnLog>,
         cancel: CancellationToken,
     ) -> Self {
-        let (chat, caller, telling, stop) = (chat.clone(), caller.clone(), talk.clone(), cancel.clone());
+        let (chat, caller, telling, stop) = (chat.clone(), caller.clone(), log.clone(), cancel.clone());
         #[expect(clippy::disallowed_methods, reason = "it ends when whoever waits for it goes away")]
         let work =
-            tokio::spawn(async move { chat.once(&caller, &run, &telling, Within::default(), stop).await });
-        let count = talk.count();
+            tokio::spawn(
+                async move { chat.once(&caller, &run, &telling, EnclosingTurn::default(), stop).await },
+            );
+        let count = log.count();
         let _cancel = cancel.drop_guard();
-        let unkept = Unkept { talk, count, heard: 0, work: Some(work), ended: None, _cancel };
-        Self { run: RunId::from(Uuid::now_v7()), conversation: None, way: Way::Unkept(Box::new(unkept)) }
+        let ephemeral = Unkept { log, count, heard: 0, work: Some(work), ended: None, _cancel };
+        Self { run: RunId::from(Uuid::now_v7()), conversation: None, way: Way::Unkept(Box::new(ephemeral)) }
     }
 
     /// The turn of a run that something said begins.
@@ -78,7 +80,7 @@ impl Course {
     /// The number of the turn, once it has begun.
     pub(super) fn turn(&self) -> Option<u32> {
         match &self.way {
-            Way::Unkept(unkept) => Some(unkept.talk.turn),
+            Way::Unkept(ephemeral) => Some(ephemeral.log.turn),
             Way::Run { own, .. } => own.turn,
         }
     }
@@ -86,7 +88,7 @@ impl Course {
     /// What happens next; nothing when the turn is over.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<Heard>>, CallError> {
         match &mut self.way {
-            Way::Unkept(unkept) => Ok(unkept.next().await),
+            Way::Unkept(ephemeral) => Ok(ephemeral.next().await),
             Way::Run { own, .. } => {
                 let told = own.next().await?;
                 Ok(told.map(|told| told.into_iter().map(|told| told.event).collect()))
@@ -97,7 +99,7 @@ impl Course {
     /// What the turn came to, once it is over.
     pub(super) async fn end(&mut self) -> Result<Turn, CallError> {
         match &mut self.way {
-            Way::Unkept(unkept) => unkept.end().await,
+            Way::Unkept(ephemeral) => ephemeral.end().await,
             Way::Run { own, journal, space } => {
                 while own.next().await?.is_some() {}
                 let run = journal.get(*space, own.id).await?.ok_or_else(lost)?;
@@ -121,7 +123,7 @@ impl Unkept {
 
     async fn next(&mut self) -> Option<Vec<Heard>> {
         loop {
-            let events = self.talk.events(self.heard);
+            let events = self.log.events(self.heard);
             if !events.is_empty() {
                 self.heard += events.len();
                 return Some(events.into_iter().map(Some).collect());

@@ -54,11 +54,11 @@ pub(super) struct Failed {
 impl Failed {
     /// Nothing for a turn that has its answer.
     pub(super) fn of(turn: &Turn) -> Option<Self> {
-        use haft_agent::Finish;
+        use haft_agent::FinishReason;
         let end = turn.end.as_ref()?;
         let did_something = turn.calls().next().is_some();
         match (end.finish, &end.error) {
-            (Finish::Error, Some(error)) => {
+            (FinishReason::Error, Some(error)) => {
                 let kind = serde_json::from_value(error["kind"].clone()).unwrap_or(ErrorKind::Internal);
                 Some(Self {
                     status: status(kind),
@@ -69,7 +69,7 @@ impl Failed {
                     is_lasting: error["retryable"] == false,
                 })
             }
-            (Finish::Error, None) => Some(Self {
+            (FinishReason::Error, None) => Some(Self {
                 status: StatusCode::INTERNAL_SERVER_ERROR,
                 message: "the turn failed".to_owned(),
                 code: Value::Null,
@@ -77,7 +77,7 @@ impl Failed {
                 did_something,
                 is_lasting: false,
             }),
-            (Finish::Cancelled, _) => Some(Self {
+            (FinishReason::Cancelled, _) => Some(Self {
                 status: status(ErrorKind::Cancelled),
                 message: "the turn was cancelled".to_owned(),
                 code: Value::Null,
@@ -85,7 +85,13 @@ impl Failed {
                 did_something,
                 is_lasting: false,
             }),
-            (Finish::Stop | Finish::MaxSteps | Finish::ToolStop | Finish::ToolCalls, _) => None,
+            (
+                FinishReason::Stop
+                | FinishReason::MaxSteps
+                | FinishReason::ToolStop
+                | FinishReason::ToolCalls,
+                _,
+            ) => None,
         }
     }
 

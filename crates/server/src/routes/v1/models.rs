@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::future::join_all;
-use haft_agent::{Asker, Wanted};
+use haft_agent::{ModelChoice, SpaceUser};
 use haft_core::{AgentId, CallError, Caller, ModelOptions};
 use haft_store::{AgentFilter, Page};
 use serde_json::{Value, json};
@@ -41,9 +41,9 @@ const OWNER: &str = "haft";
 pub(super) struct Who {
     pub(super) agent: Option<AgentId>,
     /// Where it is no agent.
-    pub(super) wanted: Wanted,
+    pub(super) wanted: ModelChoice,
     /// The model that will be asked, whoever it is.
-    pub(super) asks: Wanted,
+    pub(super) asks: ModelChoice,
     /// The options of the agent.
     pub(super) options: ModelOptions,
 }
@@ -54,12 +54,12 @@ pub(super) async fn find(state: &AppState, caller: &Caller, name: &str) -> Resul
         if !agent.spec.is_active {
             return Err(missing("model", "model_not_found", &MODEL_OFF, name));
         }
-        let asks = Wanted::default().or(Some(&*agent));
+        let asks = ModelChoice::default().or(Some(&*agent));
         let options = agent.spec.config.options.clone();
-        return Ok(Who { agent: Some(agent.id), wanted: Wanted::default(), asks, options });
+        return Ok(Who { agent: Some(agent.id), wanted: ModelChoice::default(), asks, options });
     }
     let by = |provider: String, model: &str| {
-        let wanted = Wanted { provider: Some(provider), model: Some(model.to_owned()) };
+        let wanted = ModelChoice { provider: Some(provider), model: Some(model.to_owned()) };
         Who { agent: None, asks: wanted.clone(), wanted, options: ModelOptions::default() }
     };
     if let Some((provider, model)) = name.split_once('/').filter(|(_, model)| !model.is_empty())
@@ -72,7 +72,7 @@ pub(super) async fn find(state: &AppState, caller: &Caller, name: &str) -> Resul
     if let Some(found) = written {
         return Ok(by(found.name.clone(), name));
     }
-    let asker = Asker { space: caller.space, user: caller.user };
+    let asker = SpaceUser { space: caller.space, user: caller.user };
     let listed = join_all(all.iter().map(|provider| names(state, provider, asker))).await;
     let listed = all.iter().zip(listed).find(|(_, names)| names.iter().any(|model| model == name));
     match listed {
@@ -82,7 +82,7 @@ pub(super) async fn find(state: &AppState, caller: &Caller, name: &str) -> Resul
 }
 
 /// The models of a provider, as far as it says in time.
-async fn names(state: &AppState, provider: &Provided, asker: Asker) -> Vec<String> {
+async fn names(state: &AppState, provider: &Provided, asker: SpaceUser) -> Vec<String> {
     let listing = async {
         let ready = state.models.ready(provider, asker).await?;
         provider.names(&ready).await
@@ -102,7 +102,7 @@ pub(super) async fn list(State(state): State<AppState>, Known(caller): Known) ->
         .map(|agent| model(&agent.spec.name, agent.created_at.as_second(), OWNER))
         .collect();
     let all = state.models.all(caller.space).await?;
-    let asker = Asker { space: caller.space, user: caller.user };
+    let asker = SpaceUser { space: caller.space, user: caller.user };
     let listed = join_all(all.iter().map(|provider| names(&state, provider, asker))).await;
     for (provider, names) in all.iter().zip(listed) {
         let shown = |name: &String| model(&format!("{}/{name}", provider.name), 0, &provider.name);

@@ -1,6 +1,8 @@
 //! Turns that wait for what the client carries out: found by the ids of its calls, and gone on with.
 
-use haft_agent::{CallState, Finish, GoOn, Letter, Message, Returned, Transcript, Turn};
+use haft_agent::{
+    CallState, ChatMessage, ContinueMessage, FinishReason, InboxMessage, ToolResultsMessage, Transcript, Turn,
+};
 use haft_core::{CallError, CallId, Caller, RunId};
 use haft_runs::{RunKey, RunWithSteps};
 use sha2::{Digest, Sha256};
@@ -54,7 +56,7 @@ pub(super) async fn go_on(
             .map(|course| course.map(|course| course.kept_as(kept)));
     }
     let results = results_of(&transcript, last, turn, &places);
-    let is_waiting = last.end.as_ref().is_some_and(|end| end.finish == Finish::ToolCalls);
+    let is_waiting = last.end.as_ref().is_some_and(|end| end.finish == FinishReason::ToolCalls);
     if results.is_empty() || !is_waiting {
         return Ok(None);
     }
@@ -62,10 +64,10 @@ pub(super) async fn go_on(
     if !missing.is_empty() {
         return Err(no_result(question.param, &missing.join(", ")));
     }
-    let returned = Returned { id: letter.clone(), results, messages, asked: question.asked(asked) };
+    let returned = ToolResultsMessage { id: letter.clone(), results, messages, asked: question.asked(asked) };
     let key = RunKey { key: letter.clone(), digest: letter.clone() };
     let place = Place::after(last.turn);
-    if !tasks.chat.send(caller, id, &Letter::Returned(returned), Some(key)).await? {
+    if !tasks.conversations.send(caller, id, &InboxMessage::ToolResults(returned), Some(key)).await? {
         return Ok(None);
     }
     Ok(Some(Course::of_run(tasks, caller, id, letter, place).kept_as(kept)))
@@ -83,16 +85,18 @@ async fn again(
 ) -> Result<Option<Course>, CallError> {
     let tasks = tasks(state)?;
     let id = whole.run.id;
-    let failed =
-        begun.end.as_ref().is_some_and(|end| matches!(end.finish, Finish::Error | Finish::Cancelled));
+    let failed = begun
+        .end
+        .as_ref()
+        .is_some_and(|end| matches!(end.finish, FinishReason::Error | FinishReason::Cancelled));
     if !failed || begun.turn != last.turn {
         let place = Place::after(begun.turn.saturating_sub(1));
         return Ok(Some(Course::of_run(tasks, caller, id, letter.to_owned(), place)));
     }
     let anew = letter_id(None);
     let place = last_place(tasks, &whole)?;
-    let go_on = Letter::GoOn(GoOn { id: anew.clone(), asked: question.asked(asked) });
-    if !tasks.chat.send(caller, id, &go_on, None).await? {
+    let go_on = InboxMessage::Continue(ContinueMessage { id: anew.clone(), asked: question.asked(asked) });
+    if !tasks.conversations.send(caller, id, &go_on, None).await? {
         return Ok(None);
     }
     Ok(Some(Course::of_run(tasks, caller, id, anew, place)))
@@ -124,7 +128,7 @@ fn results_of(
 }
 
 /// The same for the same results: whoever sends them again does not begin another turn.
-fn letter_of(run: RunId, turn: u32, places: &[(CallPlace, &str)], messages: &[Message]) -> String {
+fn letter_of(run: RunId, turn: u32, places: &[(CallPlace, &str)], messages: &[ChatMessage]) -> String {
     let mut hash = Sha256::new();
     hash.update(format!("{run} {turn}").as_bytes());
     for (place, text) in places {

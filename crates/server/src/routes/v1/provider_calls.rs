@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use haft_agent::{Letter, Message, Piece, ProviderCall, Transcript};
+use haft_agent::{ChatMessage, InboxMessage, MessagePart, ProviderCall, Transcript};
 use haft_core::{CallError, Caller, RunId};
 
 use super::ids::CallPlace;
@@ -17,12 +17,12 @@ const MAX_RUNS: usize = 4;
 pub(super) async fn restore(
     tasks: &Tasks,
     caller: &Caller,
-    history: &mut [Message],
+    history: &mut [ChatMessage],
 ) -> Result<(), CallError> {
     let Some(user) = caller.user else { return Ok(()) };
-    let call = |piece: &Piece| match piece {
-        Piece::Call { id, .. } => Some((id.clone(), CallPlace::read(id)?.run)),
-        Piece::Text { .. } | Piece::Image { .. } | Piece::Result { .. } => None,
+    let call = |piece: &MessagePart| match piece {
+        MessagePart::Call { id, .. } => Some((id.clone(), CallPlace::read(id)?.run)),
+        MessagePart::Text { .. } | MessagePart::Image { .. } | MessagePart::Result { .. } => None,
     };
     let calls: Vec<(String, RunId)> =
         history.iter().flat_map(|message| &message.content).filter_map(call).collect();
@@ -47,8 +47,8 @@ pub(super) async fn restore(
     }
     for piece in history.iter_mut().flat_map(|message| &mut message.content) {
         match piece {
-            Piece::Call { id, provider, .. } => *provider = known.get(id.as_str()).cloned(),
-            Piece::Text { .. } | Piece::Image { .. } | Piece::Result { .. } => {}
+            MessagePart::Call { id, provider, .. } => *provider = known.get(id.as_str()).cloned(),
+            MessagePart::Text { .. } | MessagePart::Image { .. } | MessagePart::Result { .. } => {}
         }
     }
     Ok(())
@@ -59,25 +59,28 @@ fn calls_of(run: RunId, transcript: &Transcript) -> HashMap<String, ProviderCall
     let mut calls = HashMap::new();
     for turn in &transcript.turns {
         let messages = turn.input.iter().filter_map(|letter| match letter {
-            Letter::Said(said) => Some(&said.messages),
-            Letter::Returned(_) | Letter::GoOn(_) | Letter::Ended(_) => None,
+            InboxMessage::User(said) => Some(&said.messages),
+            InboxMessage::ToolResults(_) | InboxMessage::Continue(_) | InboxMessage::TaskEnded(_) => None,
         });
         for piece in messages.flatten().flat_map(|message| &message.content) {
             match piece {
-                Piece::Call { id, provider: Some(provider), .. } => {
+                MessagePart::Call { id, provider: Some(provider), .. } => {
                     calls.insert(id.clone(), provider.clone());
                 }
-                Piece::Call { .. } | Piece::Text { .. } | Piece::Image { .. } | Piece::Result { .. } => {}
+                MessagePart::Call { .. }
+                | MessagePart::Text { .. }
+                | MessagePart::Image { .. }
+                | MessagePart::Result { .. } => {}
             }
         }
         for step in &turn.steps {
             for (place, call) in step.calls.iter().enumerate() {
-                let written = step.answer.calls.iter().find(|written| written.id == call.call_id.as_str());
+                let written = step.response.calls.iter().find(|written| written.id == call.call_id.as_str());
                 let Some(written) = written else { continue };
                 let is_from_text = written.is_from_text;
                 let at = CallPlace { run, turn: turn.turn, step: step.step, place, is_from_text };
                 let (id, signature) = (written.provider_id.clone(), written.signature.clone());
-                let model = step.answer.model.clone();
+                let model = step.response.model.clone();
                 calls.insert(at.id(), ProviderCall { model, id, signature });
             }
         }

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use haft_agent::{
-    Asked as AskedAt, Asker, Asking, ChatRun, Instruction, Keeping, Letter, Message, Models as _, Piece,
-    Role, Said, Talk, Terms,
+    ChatMessage, ChatRole, ConversationInput, InboxMessage, Instruction, MessagePart, ModelParameters,
+    Models as _, Retention, SpaceUser, TurnLog, TurnRequest, TurnTerms, UserMessage,
 };
-use haft_core::{CallError, Caller, Message as Words, RunId, Violation};
+use haft_core::{CallError, Caller, Message, RunId, Violation};
 use haft_llm::ModelTool;
 use haft_runs::{Run, RunKey, RunWithSteps};
 use serde_json::Value;
@@ -48,13 +48,13 @@ pub(super) enum Keep {
 /// All that is asked.
 pub(super) struct Question {
     pub(super) who: Who,
-    pub(super) asking: Asking,
+    pub(super) asking: ModelParameters,
     /// Instructions for this turn alone.
     pub(super) instructions: Option<String>,
     /// Instructions of the client; those that a conversation has already where there are none.
     pub(super) system: Option<Vec<Instruction>>,
     /// Everything said, but for instructions.
-    pub(super) history: Vec<Message>,
+    pub(super) history: Vec<ChatMessage>,
     /// The field of the body that has the history.
     pub(super) param: &'static str,
     /// Returns the path of a model option in the body.
@@ -94,14 +94,14 @@ impl Question {
     }
 
     /// What is said after the last answer.
-    pub(super) fn news(&self) -> &[Message] {
-        let last = self.history.iter().rposition(|message| message.role == Role::Assistant);
+    pub(super) fn news(&self) -> &[ChatMessage] {
+        let last = self.history.iter().rposition(|message| message.role == ChatRole::Assistant);
         &self.history[last.map_or(0, |last| last + 1)..]
     }
 
     /// What the user says now, without results.
-    pub(super) fn said_now(&self) -> Vec<Message> {
-        let is_said = |message: &&Message| matches!(message.role, Role::User | Role::System);
+    pub(super) fn said_now(&self) -> Vec<ChatMessage> {
+        let is_said = |message: &&ChatMessage| matches!(message.role, ChatRole::User | ChatRole::System);
         self.news().iter().filter(is_said).cloned().collect()
     }
 
@@ -110,19 +110,19 @@ impl Question {
         let mut results = Vec::new();
         for piece in self.news().iter().flat_map(|message| &message.content) {
             match piece {
-                Piece::Result { call, text } => results.push((call.as_str(), text.as_str())),
-                Piece::Text { .. } | Piece::Image { .. } | Piece::Call { .. } => {}
+                MessagePart::Result { call, text } => results.push((call.as_str(), text.as_str())),
+                MessagePart::Text { .. } | MessagePart::Image { .. } | MessagePart::Call { .. } => {}
             }
         }
         results
     }
 
     /// When and how it is asked, with all that holds for this turn alone.
-    pub(super) fn asked(&self, asked: &Asked) -> AskedAt {
+    pub(super) fn asked(&self, asked: &Asked) -> TurnRequest {
         let (asking, client_tools) = (self.asking.clone(), self.tools.clone());
         let (system, instructions) = (self.system.clone(), self.instructions.clone());
-        let terms = Terms { asking, client_tools, system, instructions };
-        AskedAt { terms: Some(Box::new(terms)), ..asked_at(asked) }
+        let terms = TurnTerms { asking, client_tools, system, instructions };
+        TurnRequest { terms: Some(Box::new(terms)), ..asked_at(asked) }
     }
 
     /// Whether a run is with whom the client asks.
@@ -144,8 +144,8 @@ impl Question {
         let asked = if self.instructions.is_some() { self.asked(asked) } else { asked_at(asked) };
         let mut history = self.history;
         provider_calls::restore(tasks, caller, &mut history).await?;
-        let system = self.system.into_iter().flatten().map(Message::from);
-        let first = Said {
+        let system = self.system.into_iter().flatten().map(ChatMessage::from);
+        let first = UserMessage {
             id: letter_id(None),
             messages: system.chain(history).collect(),
             replaces: None,
@@ -153,31 +153,31 @@ impl Question {
             asked,
         };
         let letter = first.id.clone();
-        let keeping = match self.keep {
+        let retention = match self.keep {
             Keep::Not if self.tools.is_empty() => None,
-            Keep::Not => Some(Keeping::Parked),
-            Keep::New | Keep::In(..) => Some(Keeping::Kept),
+            Keep::Not => Some(Retention::UntilToolResults),
+            Keep::New | Keep::In(..) => Some(Retention::Conversation),
         };
-        let chat = ChatRun {
+        let chat = ConversationInput {
             agent: self.who.agent,
             first,
             source: caller.source,
             asking: self.asking,
             client_tools: self.tools,
         };
-        let Some(keeping) = keeping else {
-            return Ok(Course::unkept(
-                &tasks.chat,
+        let Some(retention) = retention else {
+            return Ok(Course::ephemeral(
+                &tasks.conversations,
                 caller,
                 chat,
-                Arc::new(Talk::unkept()),
+                Arc::new(TurnLog::ephemeral()),
                 CancellationToken::new(),
             ));
         };
         let id = RunId::from(Uuid::now_v7());
         let key = named.map(|name| RunKey { key: key_of(name), digest: id.to_string() });
-        let id = tasks.chat.start(caller, id, &chat, keeping, key).await?;
-        let kept = (keeping == Keeping::Kept).then_some(id);
+        let id = tasks.conversations.start(caller, id, &chat, retention, key).await?;
+        let kept = (retention == Retention::Conversation).then_some(id);
         Ok(Course::of_run(tasks, caller, id, letter, crate::chat::follow::Place::default()).kept_as(kept))
     }
 
@@ -193,20 +193,20 @@ impl Question {
         let tasks = tasks(state)?;
         let whole = conversation(state, caller, id).await?;
         if !self.is_with(&whole.run) {
-            return Err(wrong("model", Words::new(&OTHER_MODEL)));
+            return Err(wrong("model", Message::new(&OTHER_MODEL)));
         }
         let messages = self.said_now();
         if messages.is_empty() {
-            return Err(wrong(self.param, Words::new(&NOTHING_NEW)));
+            return Err(wrong(self.param, Message::new(&NOTHING_NEW)));
         }
         if replaces.is_none() {
             self.check_waiting(&whole)?;
         }
         self.check_model(state, caller).await?;
         let (letter, asked) = (letter_id(None), self.asked(asked));
-        let said = Said { id: letter.clone(), messages, replaces, tools: Vec::new(), asked };
+        let said = UserMessage { id: letter.clone(), messages, replaces, tools: Vec::new(), asked };
         let place = last_place(tasks, &whole)?;
-        if !tasks.chat.send(caller, id, &Letter::Said(said), None).await? {
+        if !tasks.conversations.send(caller, id, &InboxMessage::User(said), None).await? {
             return Err(no_conversation(&id.to_string()));
         }
         Ok(Course::of_run(tasks, caller, id, letter, place).kept_as(Some(id)))
@@ -222,7 +222,7 @@ impl Question {
 
     /// That somebody can be asked is known before anything is kept.
     async fn check_model(&self, state: &AppState, caller: &Caller) -> Result<(), CallError> {
-        let asker = Asker { space: caller.space, user: caller.user };
+        let asker = SpaceUser { space: caller.space, user: caller.user };
         let chosen = state.models.find(asker, &self.who.asks).await?;
         let options = self.asking.options.or(&self.who.options);
         let here =
@@ -252,7 +252,7 @@ pub(super) fn keep(fields: &Fields<'_>) -> Result<Option<Keep>, CallError> {
             Ok(Some(Keep::In(id, None)))
         }
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            Err(wrong("metadata.conversation_id", Words::new(&super::reading::NOT_TEXT)))
+            Err(wrong("metadata.conversation_id", Message::new(&super::reading::NOT_TEXT)))
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::hash::Hash;
 
-use haft_agent::{Asking, Message, Piece, Role};
+use haft_agent::{ChatMessage, ChatRole, MessagePart, ModelParameters};
 use haft_core::name::RESERVED_NAMES;
 use haft_core::schema::any_arguments;
-use haft_core::{CallError, Message as Words, ModelOptions, Violation};
+use haft_core::{CallError, Message, ModelOptions, Violation};
 use haft_llm::{MAX_CALLS, ModelTool};
 use serde_json::{Map, Value, json};
 
@@ -68,7 +68,7 @@ pub(super) struct Fields<'a>(pub(super) &'a Map<String, Value>);
 impl<'a> Fields<'a> {
     pub(super) fn of(body: &'a Value) -> Result<Self, CallError> {
         let fields = body.as_object();
-        fields.map(Self).ok_or_else(|| wrong(haft_core::error::ROOT, Words::new(&NOT_AN_OBJECT)))
+        fields.map(Self).ok_or_else(|| wrong(haft_core::error::ROOT, Message::new(&NOT_AN_OBJECT)))
     }
 
     /// Null is as good as nothing.
@@ -77,41 +77,41 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn text(&self, name: &str) -> Result<Option<&'a str>, CallError> {
-        let not_text = || wrong(name, Words::new(&NOT_TEXT));
+        let not_text = || wrong(name, Message::new(&NOT_TEXT));
         self.get(name).map(|value| value.as_str().ok_or_else(not_text)).transpose()
     }
 
     pub(super) fn needed_text(&self, name: &str) -> Result<&'a str, CallError> {
         let text = self.text(name)?.filter(|text| !text.is_empty());
-        text.ok_or_else(|| wrong(name, Words::new(&NOT_TEXT)))
+        text.ok_or_else(|| wrong(name, Message::new(&NOT_TEXT)))
     }
 
     pub(super) fn truth(&self, name: &str) -> Result<Option<bool>, CallError> {
-        let not_truth = || wrong(name, Words::new(&NOT_TRUTH));
+        let not_truth = || wrong(name, Message::new(&NOT_TRUTH));
         self.get(name).map(|value| value.as_bool().ok_or_else(not_truth)).transpose()
     }
 
     pub(super) fn temperature(&self) -> Result<Option<f64>, CallError> {
-        let bad = || wrong("temperature", Words::new(&OUT_OF_RANGE).with("least", "0").with("most", "2"));
+        let bad = || wrong("temperature", Message::new(&OUT_OF_RANGE).with("least", "0").with("most", "2"));
         let read = |value: &Value| value.as_f64().filter(|number| (0.0..=2.0).contains(number));
         self.get("temperature").map(|value| read(value).ok_or_else(bad)).transpose()
     }
 
     pub(super) fn count(&self, name: &str) -> Result<Option<u32>, CallError> {
-        let bad = || wrong(name, Words::new(&OUT_OF_RANGE).with("least", "1").with("most", u32::MAX));
+        let bad = || wrong(name, Message::new(&OUT_OF_RANGE).with("least", "1").with("most", u32::MAX));
         let read = |value: &Value| u32::try_from(value.as_u64()?).ok().filter(|number| *number > 0);
         self.get(name).map(|value| read(value).ok_or_else(bad)).transpose()
     }
 
     /// The members of a field that is an object.
     pub(super) fn members(&self, name: &str) -> Result<Option<&'a Map<String, Value>>, CallError> {
-        let not_an_object = || wrong(name, Words::new(&NOT_AN_OBJECT));
+        let not_an_object = || wrong(name, Message::new(&NOT_AN_OBJECT));
         self.get(name).map(|value| value.as_object().ok_or_else(not_an_object)).transpose()
     }
 
     /// Refuses a field that is not supported, also with `drop_params`: the answer would be to another request.
     pub(super) fn refuse(&self, name: &str) -> Result<(), CallError> {
-        if self.get(name).is_some() { Err(wrong(name, Words::new(&UNSUPPORTED))) } else { Ok(()) }
+        if self.get(name).is_some() { Err(wrong(name, Message::new(&UNSUPPORTED))) } else { Ok(()) }
     }
 
     /// The options of the model: all fields but those that are read elsewhere, and what stands for options in other
@@ -130,34 +130,38 @@ impl<'a> Fields<'a> {
     }
 
     /// How the model is asked, but for which.
-    pub(super) fn asking(&self, max_tokens: Option<u32>, options: ModelOptions) -> Result<Asking, CallError> {
-        Ok(Asking {
+    pub(super) fn asking(
+        &self,
+        max_tokens: Option<u32>,
+        options: ModelOptions,
+    ) -> Result<ModelParameters, CallError> {
+        Ok(ModelParameters {
             options,
             temperature: self.temperature()?,
             max_tokens,
             tool_choice: self.get("tool_choice").map(choice).transpose()?,
             parallel_tool_calls: self.truth("parallel_tool_calls")?,
-            ..Asking::default()
+            ..ModelParameters::default()
         })
     }
 
     /// Tools of the client. `inner` is where a function is told: within `function`, or beside `type`.
     pub(super) fn tools(&self, inner: Option<&str>) -> Result<Vec<ModelTool>, CallError> {
         let Some(given) = self.get("tools") else { return Ok(Vec::new()) };
-        let bad = |place: usize| wrong(format!("tools.{place}"), Words::new(&BAD_TOOL));
-        let items = given.as_array().ok_or_else(|| wrong("tools", Words::new(&BAD_TOOL)))?;
+        let bad = |place: usize| wrong(format!("tools.{place}"), Message::new(&BAD_TOOL));
+        let items = given.as_array().ok_or_else(|| wrong("tools", Message::new(&BAD_TOOL)))?;
         if items.len() > MOST_TOOLS {
-            return Err(wrong("tools", Words::new(&TOO_MANY_TOOLS).with("most", MOST_TOOLS)));
+            return Err(wrong("tools", Message::new(&TOO_MANY_TOOLS).with("most", MOST_TOOLS)));
         }
         let read = |(place, item): (usize, &Value)| {
             let kind = item["type"].as_str().ok_or_else(|| bad(place))?;
             if kind != "function" {
-                return Err(wrong(format!("tools.{place}"), Words::new(&BUILT_IN).with("name", kind)));
+                return Err(wrong(format!("tools.{place}"), Message::new(&BUILT_IN).with("name", kind)));
             }
             let tool = definition(inner.map_or(item, |inner| &item[inner])).ok_or_else(|| bad(place))?;
             if RESERVED_NAMES.contains(&tool.name.as_str()) {
                 let path = inner.map_or_else(String::new, |inner| format!("{inner}."));
-                let message = Words::new(&RESERVED).with("names", RESERVED_NAMES.join(", "));
+                let message = Message::new(&RESERVED).with("names", RESERVED_NAMES.join(", "));
                 return Err(wrong(format!("tools.{place}.{path}name"), message));
             }
             Ok(tool)
@@ -190,12 +194,12 @@ fn choice(given: &Value) -> Result<Value, CallError> {
         (None, Some(name)) if given["type"] == "function" => {
             Ok(json!({"type": "function", "function": {"name": name}}))
         }
-        (Some(_) | None, _) => Err(wrong("tool_choice", Words::new(&BAD_CHOICE))),
+        (Some(_) | None, _) => Err(wrong("tool_choice", Message::new(&BAD_CHOICE))),
     }
 }
 
 /// What somebody says: a text, or parts of it. Nothing is nothing.
-pub(super) fn content(at: &str, given: &Value) -> Result<Vec<Piece>, CallError> {
+pub(super) fn content(at: &str, given: &Value) -> Result<Vec<MessagePart>, CallError> {
     let bad = |violation: haft_core::Violation| wrong(format!("{at}.content"), violation.message);
     let Value::Array(parts) = given else {
         return if given.is_null() { Ok(Vec::new()) } else { messages::content(given).map_err(bad) };
@@ -204,11 +208,11 @@ pub(super) fn content(at: &str, given: &Value) -> Result<Vec<Piece>, CallError> 
     for part in parts {
         match part["type"].as_str() {
             Some("file" | "input_file" | "input_audio") => {
-                return Err(wrong(format!("{at}.content"), Words::new(&FILES)));
+                return Err(wrong(format!("{at}.content"), Message::new(&FILES)));
             }
             Some("refusal") => {
                 let text = part["refusal"].as_str().unwrap_or_default().to_owned();
-                pieces.push(Piece::Text { text });
+                pieces.push(MessagePart::Text { text });
             }
             Some(_) | None => {
                 let detail = part["image_url"]["detail"].as_str().or(part["detail"].as_str());
@@ -221,16 +225,16 @@ pub(super) fn content(at: &str, given: &Value) -> Result<Vec<Piece>, CallError> 
 }
 
 /// An image with how closely it is to be looked at.
-fn closely(piece: Piece, detail: Option<&str>) -> Piece {
+fn closely(piece: MessagePart, detail: Option<&str>) -> MessagePart {
     match piece {
-        Piece::Image { url, .. } => Piece::Image { url, detail: detail.map(str::to_owned) },
-        Piece::Text { .. } | Piece::Call { .. } | Piece::Result { .. } => piece,
+        MessagePart::Image { url, .. } => MessagePart::Image { url, detail: detail.map(str::to_owned) },
+        MessagePart::Text { .. } | MessagePart::Call { .. } | MessagePart::Result { .. } => piece,
     }
 }
 
 /// Refuses calls without a result, as OpenAI does: a model that is told of one makes up what came of it. `is_strict`:
 /// results stand right behind the message that has their calls.
-pub(super) fn check_results(param: &str, history: &[Message], is_strict: bool) -> Result<(), CallError> {
+pub(super) fn check_results(param: &str, history: &[ChatMessage], is_strict: bool) -> Result<(), CallError> {
     let missing = without_result(history.iter().map(CallIds::of), is_strict);
     if missing.is_empty() { Ok(()) } else { Err(no_result(param, &missing.join(", "))) }
 }
@@ -242,13 +246,13 @@ enum CallIds<Id> {
 }
 
 impl<'a> CallIds<&'a str> {
-    fn of(message: &'a Message) -> Self {
-        if message.role == Role::Tool {
-            return Self::Answered(message.call());
+    fn of(message: &'a ChatMessage) -> Self {
+        if message.role == ChatRole::Tool {
+            return Self::Answered(message.result_of());
         }
-        let id = |piece: &'a Piece| match piece {
-            Piece::Call { id, .. } => Some(id.as_str()),
-            Piece::Text { .. } | Piece::Image { .. } | Piece::Result { .. } => None,
+        let id = |piece: &'a MessagePart| match piece {
+            MessagePart::Call { id, .. } => Some(id.as_str()),
+            MessagePart::Text { .. } | MessagePart::Image { .. } | MessagePart::Result { .. } => None,
         };
         Self::Made(message.content.iter().filter_map(id).collect())
     }
@@ -281,30 +285,30 @@ fn without_result<Id: Copy + Eq + Hash>(
 }
 
 pub(super) fn no_result(param: &str, ids: &str) -> CallError {
-    wrong(param, Words::new(&NO_RESULT).with("ids", ids))
+    wrong(param, Message::new(&NO_RESULT).with("ids", ids))
 }
 
 /// A call in a client's history. One without an id of ours counts as native.
-pub(super) fn call(id: &str, name: &str, arguments: &str) -> Piece {
+pub(super) fn call(id: &str, name: &str, arguments: &str) -> MessagePart {
     let is_from_text = CallPlace::read(id).is_some_and(|place| place.is_from_text);
     let (id, name, arguments) = (id.to_owned(), name.to_owned(), arguments.to_owned());
-    Piece::Call { id, name, arguments, is_from_text, provider: None }
+    MessagePart::Call { id, name, arguments, is_from_text, provider: None }
 }
 
 /// Refuses a message with more calls than one answer may have.
-pub(super) fn check_calls(at: &str, message: &Message) -> Result<(), CallError> {
-    let count = message.content.iter().filter(|piece| matches!(piece, Piece::Call { .. })).count();
+pub(super) fn check_calls(at: &str, message: &ChatMessage) -> Result<(), CallError> {
+    let count = message.content.iter().filter(|piece| matches!(piece, MessagePart::Call { .. })).count();
     if count <= MAX_CALLS {
         return Ok(());
     }
-    Err(wrong(at, Words::new(&TOO_MANY_CALLS).with("count", count).with("most", MAX_CALLS)))
+    Err(wrong(at, Message::new(&TOO_MANY_CALLS).with("count", count).with("most", MAX_CALLS)))
 }
 
 /// What came of a call, in words; images in it are not.
 pub(super) fn result(at: &str, given: &Value) -> Result<String, CallError> {
     let texts = content(at, given)?.into_iter().filter_map(|piece| match piece {
-        Piece::Text { text } => Some(text),
-        Piece::Image { .. } | Piece::Call { .. } | Piece::Result { .. } => None,
+        MessagePart::Text { text } => Some(text),
+        MessagePart::Image { .. } | MessagePart::Call { .. } | MessagePart::Result { .. } => None,
     });
     Ok(texts.collect::<Vec<_>>().join("\n"))
 }

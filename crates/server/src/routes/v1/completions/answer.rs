@@ -1,6 +1,6 @@
 //! A turn as a `chat.completion`.
 
-use haft_agent::{Finish, Turn};
+use haft_agent::{FinishReason, Turn};
 use haft_core::RunId;
 use haft_engine::now;
 use haft_llm::{EndReason, Usage};
@@ -79,12 +79,12 @@ impl Head {
 
 /// Returns the log probabilities of the last response, or null if the request did not ask for them.
 pub(super) fn logprobs(turn: &Turn) -> Value {
-    let last = turn.steps.last().map(|step| &step.answer.logprobs).filter(|logprobs| !logprobs.is_empty());
+    let last = turn.steps.last().map(|step| &step.response.logprobs).filter(|logprobs| !logprobs.is_empty());
     last.map_or(Value::Null, |logprobs| json!({"content": logprobs, "refusal": null}))
 }
 
 fn thoughts(turn: &Turn) -> Option<String> {
-    let last = turn.steps.last()?.answer.reasoning.as_ref()?;
+    let last = turn.steps.last()?.response.reasoning.as_ref()?;
     (!last.text.is_empty()).then(|| last.text.clone())
 }
 
@@ -105,11 +105,11 @@ impl ClientCall {
 /// The calls that wait for the client; those of the agent's own tools have run.
 pub(in crate::routes::v1) fn client_calls(run: RunId, turn: &Turn) -> Vec<ClientCall> {
     use haft_agent::CallState;
-    let is_waiting = turn.end.as_ref().is_some_and(|end| end.finish == Finish::ToolCalls);
+    let is_waiting = turn.end.as_ref().is_some_and(|end| end.finish == FinishReason::ToolCalls);
     let Some(last) = turn.steps.last().filter(|_| is_waiting) else { return Vec::new() };
     let waiting = last.calls.iter().enumerate().filter(|(_, call)| call.state == CallState::Running);
     let call = |(place, call): (usize, &haft_agent::StepCall)| {
-        let written = last.answer.calls.iter().find(|written| written.id == call.call_id.as_str());
+        let written = last.response.calls.iter().find(|written| written.id == call.call_id.as_str());
         let is_from_text = written.is_some_and(|written| written.is_from_text);
         let arguments = written.map(|written| written.arguments.clone()).unwrap_or_default();
         let arguments = if arguments.trim().is_empty() { "{}".to_owned() } else { arguments };
@@ -122,22 +122,24 @@ pub(in crate::routes::v1) fn client_calls(run: RunId, turn: &Turn) -> Vec<Client
 pub(in crate::routes::v1) fn finish_reason(turn: &Turn) -> &'static str {
     let Some(end) = turn.end.as_ref().filter(|_| turn.refusal().is_none()) else { return "stop" };
     match end.finish {
-        Finish::ToolCalls => "tool_calls",
-        Finish::ToolStop | Finish::Cancelled | Finish::Error => "stop",
+        FinishReason::ToolCalls => "tool_calls",
+        FinishReason::ToolStop | FinishReason::Cancelled | FinishReason::Error => "stop",
         // The time ran out in the middle of a response, or before it.
-        Finish::MaxSteps if turn.untold().is_some() || !has_final_response(turn) => "length",
-        Finish::Stop | Finish::MaxSteps => match turn.steps.last().map(|step| step.answer.end) {
-            Some(EndReason::Length) => "length",
-            Some(EndReason::Filtered) => "content_filter",
-            Some(
-                EndReason::Stop
-                | EndReason::ToolCalls
-                | EndReason::Refused
-                | EndReason::Malformed
-                | EndReason::Other,
-            )
-            | None => "stop",
-        },
+        FinishReason::MaxSteps if turn.text_beyond_steps().is_some() || !has_final_response(turn) => "length",
+        FinishReason::Stop | FinishReason::MaxSteps => {
+            match turn.steps.last().map(|step| step.response.end) {
+                Some(EndReason::Length) => "length",
+                Some(EndReason::Filtered) => "content_filter",
+                Some(
+                    EndReason::Stop
+                    | EndReason::ToolCalls
+                    | EndReason::Refused
+                    | EndReason::Malformed
+                    | EndReason::Other,
+                )
+                | None => "stop",
+            }
+        }
     }
 }
 
@@ -159,7 +161,7 @@ pub(super) fn usage(turn: &Turn) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use haft_agent::{Answer, CallState, FormatCheck, Setup, StepCall, TurnEnd, TurnStep};
+    use haft_agent::{CallState, FormatCheck, StepCall, StoredResponse, TurnEnd, TurnSetup, TurnStep};
     use jiff::Timestamp;
 
     use super::*;
@@ -168,7 +170,7 @@ mod tests {
         let written = json!({
             "text": "{\"a\": 1", "end": end, "model": "p/m", "at": Timestamp::UNIX_EPOCH, "ms": 1, "format": format,
         });
-        let answer: Answer = serde_json::from_value(written).expect("an answer");
+        let response: StoredResponse = serde_json::from_value(written).expect("an answer");
         let call = StepCall {
             call_id: Uuid::nil().into(),
             name: "look".to_owned(),
@@ -176,13 +178,13 @@ mod tests {
             task: None,
             state: CallState::Running,
         };
-        TurnStep { step: 1, answer, calls: has_call.then_some(call).into_iter().collect() }
+        TurnStep { step: 1, response, calls: has_call.then_some(call).into_iter().collect() }
     }
 
-    fn turn(finish: Finish, steps: Vec<TurnStep>) -> Turn {
+    fn turn(finish: FinishReason, steps: Vec<TurnStep>) -> Turn {
         let setup = json!({"from": 0, "to": 0, "at": Timestamp::UNIX_EPOCH});
-        let setup: Setup = serde_json::from_value(setup).expect("a setup");
-        let text = steps.last().map(|step| step.answer.said().to_owned()).unwrap_or_default();
+        let setup: TurnSetup = serde_json::from_value(setup).expect("a setup");
+        let text = steps.last().map(|step| step.response.user_text().to_owned()).unwrap_or_default();
         let end = TurnEnd {
             finish,
             text,
@@ -199,17 +201,21 @@ mod tests {
         let refused = || Some(FormatCheck::Refused("I will not.".to_owned()));
         let beside_calls = || Some(FormatCheck::BesideCalls);
         for (finish, steps, expected) in [
-            (Finish::Stop, vec![step(EndReason::Stop, false, Some(FormatCheck::Fits))], "stop"),
-            (Finish::Stop, vec![step(EndReason::Length, false, Some(FormatCheck::Cut))], "length"),
-            (Finish::Stop, vec![step(EndReason::Filtered, false, Some(FormatCheck::Cut))], "content_filter"),
-            (Finish::Stop, vec![step(EndReason::Refused, false, refused())], "stop"),
-            (Finish::Stop, vec![step(EndReason::Refused, false, None)], "stop"),
-            (Finish::MaxSteps, vec![step(EndReason::Stop, false, None)], "stop"),
+            (FinishReason::Stop, vec![step(EndReason::Stop, false, Some(FormatCheck::Fits))], "stop"),
+            (FinishReason::Stop, vec![step(EndReason::Length, false, Some(FormatCheck::Cut))], "length"),
+            (
+                FinishReason::Stop,
+                vec![step(EndReason::Filtered, false, Some(FormatCheck::Cut))],
+                "content_filter",
+            ),
+            (FinishReason::Stop, vec![step(EndReason::Refused, false, refused())], "stop"),
+            (FinishReason::Stop, vec![step(EndReason::Refused, false, None)], "stop"),
+            (FinishReason::MaxSteps, vec![step(EndReason::Stop, false, None)], "stop"),
             // Out of time before the last answer, with a response format and without one.
-            (Finish::MaxSteps, vec![step(EndReason::ToolCalls, true, beside_calls())], "length"),
-            (Finish::MaxSteps, vec![step(EndReason::ToolCalls, true, None)], "length"),
-            (Finish::MaxSteps, Vec::new(), "length"),
-            (Finish::ToolCalls, vec![step(EndReason::ToolCalls, true, None)], "tool_calls"),
+            (FinishReason::MaxSteps, vec![step(EndReason::ToolCalls, true, beside_calls())], "length"),
+            (FinishReason::MaxSteps, vec![step(EndReason::ToolCalls, true, None)], "length"),
+            (FinishReason::MaxSteps, Vec::new(), "length"),
+            (FinishReason::ToolCalls, vec![step(EndReason::ToolCalls, true, None)], "tool_calls"),
         ] {
             let turn = turn(finish, steps);
             assert_eq!(finish_reason(&turn), expected, "{:?}", turn.steps);

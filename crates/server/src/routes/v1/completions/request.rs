@@ -1,7 +1,7 @@
 //! The body of a request for a completion.
 
-use haft_agent::{Asking, Instruction, Message, Piece, Role};
-use haft_core::{CallError, Message as Words};
+use haft_agent::{ChatMessage, ChatRole, Instruction, MessagePart, ModelParameters};
+use haft_core::{CallError, Message};
 use haft_llm::ModelTool;
 use serde_json::{Map, Value};
 
@@ -33,9 +33,9 @@ pub(super) struct Wish {
     pub(super) model: String,
     pub(super) is_streamed: bool,
     pub(super) has_usage: bool,
-    asking: Asking,
+    asking: ModelParameters,
     system: Vec<Instruction>,
-    history: Vec<Message>,
+    history: Vec<ChatMessage>,
     tools: Vec<ModelTool>,
     keep: Option<Keep>,
 }
@@ -65,7 +65,7 @@ pub(super) async fn read(body: &Value) -> Result<Wish, CallError> {
     let fields = Fields::of(body)?;
     let model = fields.needed_text("model")?.to_owned();
     if fields.get("max_output_tokens").is_some() {
-        let message = Words::new(&OTHER_NAME).with("field", "max_completion_tokens");
+        let message = Message::new(&OTHER_NAME).with("field", "max_completion_tokens");
         return Err(wrong("max_output_tokens", message));
     }
     let options = fields.options(&READ_HERE, Map::new(), str::to_owned).await?;
@@ -74,17 +74,17 @@ pub(super) async fn read(body: &Value) -> Result<Wish, CallError> {
         None => fields.count("max_tokens")?,
     };
     let given = fields.get("messages").and_then(Value::as_array).filter(|items| !items.is_empty());
-    let given = given.ok_or_else(|| wrong("messages", Words::new(&NOT_MESSAGES)))?;
+    let given = given.ok_or_else(|| wrong("messages", Message::new(&NOT_MESSAGES)))?;
     let (mut system, mut history) = (Vec::new(), Vec::new());
     for (place, item) in given.iter().enumerate() {
         let message = message(&format!("messages.{place}"), item)?;
         match message.role {
             // Later ones stay where they are said.
-            Role::System if history.is_empty() => system.push(message.into()),
-            Role::System if message.content.is_empty() => {}
+            ChatRole::System if history.is_empty() => system.push(message.into()),
+            ChatRole::System if message.content.is_empty() => {}
             // Who says nothing is not told of: providers refuse it.
-            Role::User | Role::Assistant if message.content.is_empty() => {}
-            Role::System | Role::User | Role::Assistant | Role::Tool => history.push(message),
+            ChatRole::User | ChatRole::Assistant if message.content.is_empty() => {}
+            ChatRole::System | ChatRole::User | ChatRole::Assistant | ChatRole::Tool => history.push(message),
         }
     }
     check_results("messages", &history, true)?;
@@ -101,30 +101,34 @@ pub(super) async fn read(body: &Value) -> Result<Wish, CallError> {
     })
 }
 
-fn message(at: &str, item: &Value) -> Result<Message, CallError> {
+fn message(at: &str, item: &Value) -> Result<ChatMessage, CallError> {
     let role = match item["role"].as_str() {
-        Some("system" | "developer") => Role::System,
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
+        Some("system" | "developer") => ChatRole::System,
+        Some("user") => ChatRole::User,
+        Some("assistant") => ChatRole::Assistant,
         Some("tool") => {
             let call = item["tool_call_id"].as_str().unwrap_or_default().to_owned();
             let text = result(at, &item["content"])?;
-            return Ok(Message { role: Role::Tool, name: None, content: vec![Piece::Result { call, text }] });
+            return Ok(ChatMessage {
+                role: ChatRole::Tool,
+                name: None,
+                content: vec![MessagePart::Result { call, text }],
+            });
         }
         Some(_) | None => {
             let roles = "system, developer, user, assistant, tool";
-            return Err(wrong(format!("{at}.role"), Words::new(&BAD_ROLE).with("roles", roles)));
+            return Err(wrong(format!("{at}.role"), Message::new(&BAD_ROLE).with("roles", roles)));
         }
     };
     let mut content = content(at, &item["content"])?;
-    let calls = item["tool_calls"].as_array().filter(|_| role == Role::Assistant);
+    let calls = item["tool_calls"].as_array().filter(|_| role == ChatRole::Assistant);
     content.extend(calls.into_iter().flatten().map(|item| {
         let (id, function) = (item["id"].as_str().unwrap_or_default(), &item["function"]);
         let name = function["name"].as_str().unwrap_or_default();
         call(id, name, function["arguments"].as_str().unwrap_or("{}"))
     }));
     let name = item["name"].as_str().filter(|name| !name.is_empty()).map(str::to_owned);
-    let message = Message { role, name, content };
+    let message = ChatMessage { role, name, content };
     check_calls(&format!("{at}.tool_calls"), &message)?;
     Ok(message)
 }
@@ -190,7 +194,7 @@ mod tests {
         ]});
         let wish = read(&body).await.expect("good");
         assert_eq!((wish.system, wish.history.len()), (vec![Instruction::Text("be short".to_owned())], 3));
-        let result = Piece::Result { call: "c1".to_owned(), text: "dry".to_owned() };
+        let result = MessagePart::Result { call: "c1".to_owned(), text: "dry".to_owned() };
         assert_eq!(wish.history[2].content, [result]);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use haft_agent::{ChatRun, Transcript};
+use haft_agent::{ConversationInput, Transcript};
 use haft_core::Effect;
 use haft_runs::{INBOX, Step};
 use jiff::Timestamp;
@@ -117,7 +117,7 @@ fn stored(turns: usize) -> HashMap<String, Arc<Step>> {
 fn a_stored_conversation_is_read_with_a_linear_number_of_lookups() {
     let asked = json!({"at": Timestamp::UNIX_EPOCH, "locale": "en"});
     let chat = json!({"first": {"id": "first", "messages": [], "asked": asked}, "source": "api"});
-    let chat: ChatRun = serde_json::from_value(chat).expect("a conversation");
+    let chat: ConversationInput = serde_json::from_value(chat).expect("a conversation");
     assert_linear("turns", |turns| {
         let steps = stored(turns);
         let transcript = Transcript::of(&chat, |key| {

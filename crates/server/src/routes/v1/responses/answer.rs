@@ -110,7 +110,7 @@ impl Head {
 
 /// Adds to the last message how likely its tokens were, where that was asked for.
 fn add_logprobs(output: &mut [Value], turn: &Turn) {
-    let Some(logprobs) = turn.steps.last().map(|step| &step.answer.logprobs) else { return };
+    let Some(logprobs) = turn.steps.last().map(|step| &step.response.logprobs) else { return };
     let message = output.iter_mut().rfind(|item| item["type"] == "message");
     if let Some(part) = message.and_then(|message| message.pointer_mut("/content/0"))
         && !logprobs.is_empty()

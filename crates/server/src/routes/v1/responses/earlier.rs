@@ -1,7 +1,7 @@
 //! What earlier responses said: found by their ids, which say where in which run they are.
 
-use haft_agent::{Message, Role, Transcript};
-use haft_core::{CallError, Caller, ErrorKind, Message as Words, RunId};
+use haft_agent::{ChatMessage, ChatRole, Transcript};
+use haft_core::{CallError, Caller, ErrorKind, Message, RunId};
 
 use super::request::Item;
 use crate::app::AppState;
@@ -30,15 +30,16 @@ pub(super) async fn place_after(
     input: &[Item],
 ) -> Result<Keep, CallError> {
     let none = || {
-        let message = Words::new(&NO_PREVIOUS).with("name", id);
+        let message = Message::new(&NO_PREVIOUS).with("name", id);
         let error = CallError::new(ErrorKind::BadRequest, message);
         error.detail("param", "previous_response_id").detail("code", "previous_response_not_found")
     };
     let (run, turn) = read_response(id).ok_or_else(none)?;
     let transcript = kept(state, caller, run).await?.ok_or_else(none)?;
     let place = transcript.turns.iter().position(|known| known.turn == turn).ok_or_else(none)?;
-    let is_answered =
-        |id: &str| input.iter().any(|item| matches!(item, Item::Said(message) if message.call() == Some(id)));
+    let is_answered = |id: &str| {
+        input.iter().any(|item| matches!(item, Item::Said(message) if message.result_of() == Some(id)))
+    };
     let waiting = transcript.turns.get(place).map(|turn| client_calls(run, turn)).unwrap_or_default();
     let missing = waiting.iter().map(|call| call.at.id()).filter(|id| !is_answered(id));
     let missing: Vec<String> = missing.collect();
@@ -61,15 +62,15 @@ pub(super) async fn resolved(
     state: &AppState,
     caller: &Caller,
     input: Vec<Item>,
-) -> Result<Vec<Message>, CallError> {
-    let mut history: Vec<Message> = Vec::with_capacity(input.len());
+) -> Result<Vec<ChatMessage>, CallError> {
+    let mut history: Vec<ChatMessage> = Vec::with_capacity(input.len());
     for item in input {
         let message = match item {
             Item::Said(message) => message,
             Item::Reference(id) => words(state, caller, &id).await?,
         };
         match history.last_mut() {
-            Some(last) if (last.role, message.role) == (Role::Assistant, Role::Assistant) => {
+            Some(last) if (last.role, message.role) == (ChatRole::Assistant, ChatRole::Assistant) => {
                 last.content.extend(message.content);
             }
             Some(_) | None => history.push(message),
@@ -78,17 +79,17 @@ pub(super) async fn resolved(
     Ok(history)
 }
 
-async fn words(state: &AppState, caller: &Caller, id: &str) -> Result<Message, CallError> {
+async fn words(state: &AppState, caller: &Caller, id: &str) -> Result<ChatMessage, CallError> {
     let none = || missing("input", "item_not_found", &NO_ITEM, id);
     let place = MessagePlace::read(id).ok_or_else(none)?;
     let transcript = kept(state, caller, place.run).await?.ok_or_else(none)?;
     let turn = transcript.turns.iter().find(|turn| turn.turn == place.turn).ok_or_else(none)?;
     let step = turn.steps.iter().find(|step| step.step == place.step);
     let text = match (step, &turn.end) {
-        (Some(step), _) => &step.answer.text,
+        (Some(step), _) => &step.response.text,
         // The words of the tool that ended the turn stand behind its last step.
         (None, Some(end)) => &end.text,
         (None, None) => return Err(none()),
     };
-    Ok(Message::text(Role::Assistant, text))
+    Ok(ChatMessage::text(ChatRole::Assistant, text))
 }

@@ -67,17 +67,17 @@ pub(super) fn of(run: RunId, turn: &Turn) -> Vec<Value> {
     let place = |step: u32| MessagePlace { run, turn: turn.turn, step };
     let mut items: Vec<Value> = Vec::new();
     for step in &turn.steps {
-        let (place, answer) = (place(step.step), &step.answer);
+        let (place, answer) = (place(step.step), &step.response);
         let thoughts = answer.reasoning.as_ref().map(|thought| thought.text.as_str()).unwrap_or_default();
         if !thoughts.is_empty() {
             items.push(thought(&place.thought(), thoughts));
         }
-        if !answer.said().is_empty() {
-            items.push(message(&place.id(), answer.said()));
+        if !answer.user_text().is_empty() {
+            items.push(message(&place.id(), answer.user_text()));
         }
         items.extend(answer.refusal().map(|text| refusal(&place.id(), text)));
     }
-    if let Some(text) = turn.untold() {
+    if let Some(text) = turn.text_beyond_steps() {
         let after = turn.steps.last().map_or(1, |last| last.step + 1);
         items.push(message(&place(after).id(), text));
     }

@@ -1,7 +1,7 @@
 //! The body of a request for a response.
 
-use haft_agent::{Asking, Message, Piece, Role};
-use haft_core::{CallError, Message as Words};
+use haft_agent::{ChatMessage, ChatRole, MessagePart, ModelParameters};
+use haft_core::{CallError, Message};
 use haft_llm::ModelTool;
 use serde_json::{Map, Value, json};
 
@@ -41,7 +41,7 @@ pub(super) struct Wish {
     pub(super) model: String,
     pub(super) is_streamed: bool,
     pub(super) is_stored: bool,
-    pub(super) asking: Asking,
+    pub(super) asking: ModelParameters,
     pub(super) instructions: Option<String>,
     pub(super) input: Vec<Item>,
     pub(super) tools: Vec<ModelTool>,
@@ -52,7 +52,7 @@ pub(super) struct Wish {
 /// A part of the input.
 #[derive(Debug, PartialEq)]
 pub(super) enum Item {
-    Said(Message),
+    Said(ChatMessage),
     /// Words of an earlier answer, by the id they had there.
     Reference(String),
 }
@@ -137,10 +137,10 @@ fn refuse_unsupported(fields: &Fields<'_>) -> Result<(), CallError> {
 }
 
 fn input(given: &Value) -> Result<Vec<Item>, CallError> {
-    let none = || wrong("input", Words::new(&NOT_MESSAGES));
+    let none = || wrong("input", Message::new(&NOT_MESSAGES));
     let items = match given {
         Value::String(text) if !text.is_empty() => {
-            return Ok(vec![Item::Said(Message::text(Role::User, text))]);
+            return Ok(vec![Item::Said(ChatMessage::text(ChatRole::User, text))]);
         }
         Value::Array(items) if !items.is_empty() => items,
         Value::Null
@@ -154,9 +154,10 @@ fn input(given: &Value) -> Result<Vec<Item>, CallError> {
     for (place, item) in items.iter().enumerate() {
         match read_item(&format!("input.{place}"), item)? {
             // What an assistant says and calls before anybody answers is one message.
-            Some(Item::Said(message)) if message.role == Role::Assistant => match input.last_mut() {
-                Some(Item::Said(last)) if last.role == Role::Assistant => {
-                    let has_calls = message.content.iter().any(|piece| matches!(piece, Piece::Call { .. }));
+            Some(Item::Said(message)) if message.role == ChatRole::Assistant => match input.last_mut() {
+                Some(Item::Said(last)) if last.role == ChatRole::Assistant => {
+                    let has_calls =
+                        message.content.iter().any(|piece| matches!(piece, MessagePart::Call { .. }));
                     last.content.extend(message.content);
                     if has_calls {
                         check_calls(&format!("input.{place}"), last)?;
@@ -184,31 +185,31 @@ fn read_item(at: &str, item: &Value) -> Result<Option<Item>, CallError> {
         "function_call" => {
             let arguments = item["arguments"].as_str().unwrap_or("{}");
             let call = call(&text("call_id"), &text("name"), arguments);
-            Ok(Some(Item::Said(Message { role: Role::Assistant, name: None, content: vec![call] })))
+            Ok(Some(Item::Said(ChatMessage { role: ChatRole::Assistant, name: None, content: vec![call] })))
         }
         "function_call_output" => {
-            let result = Piece::Result { call: text("call_id"), text: result(at, &item["output"])? };
-            Ok(Some(Item::Said(Message { role: Role::Tool, name: None, content: vec![result] })))
+            let result = MessagePart::Result { call: text("call_id"), text: result(at, &item["output"])? };
+            Ok(Some(Item::Said(ChatMessage { role: ChatRole::Tool, name: None, content: vec![result] })))
         }
         "reasoning" => Ok(None),
         "item_reference" if item["id"].as_str().is_some_and(is_thought) => Ok(None),
         "item_reference" if item["id"].is_string() => Ok(Some(Item::Reference(text("id")))),
-        _ => Err(wrong(at, Words::new(&UNSUPPORTED))),
+        _ => Err(wrong(at, Message::new(&UNSUPPORTED))),
     }
 }
 
 fn message(at: &str, item: &Value) -> Result<Option<Item>, CallError> {
     let role = match item["role"].as_str() {
-        Some("system" | "developer") => Role::System,
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
+        Some("system" | "developer") => ChatRole::System,
+        Some("user") => ChatRole::User,
+        Some("assistant") => ChatRole::Assistant,
         Some(_) | None => {
             let roles = "system, developer, user, assistant";
-            return Err(wrong(format!("{at}.role"), Words::new(&BAD_ROLE).with("roles", roles)));
+            return Err(wrong(format!("{at}.role"), Message::new(&BAD_ROLE).with("roles", roles)));
         }
     };
     let content = content(at, &item["content"])?;
-    Ok((!content.is_empty()).then_some(Item::Said(Message { role, name: None, content })))
+    Ok((!content.is_empty()).then_some(Item::Said(ChatMessage { role, name: None, content })))
 }
 
 #[cfg(test)]
@@ -251,9 +252,12 @@ mod tests {
             {"role": "system", "content": "From now on in French."},
         ]});
         let wish = read(&body).await.expect("good");
-        let expected =
-            [(Role::System, "Be brief."), (Role::User, "hi"), (Role::System, "From now on in French.")];
-        assert_eq!(wish.input, expected.map(|(role, text)| Item::Said(Message::text(role, text))));
+        let expected = [
+            (ChatRole::System, "Be brief."),
+            (ChatRole::User, "hi"),
+            (ChatRole::System, "From now on in French."),
+        ];
+        assert_eq!(wish.input, expected.map(|(role, text)| Item::Said(ChatMessage::text(role, text))));
         assert_eq!(wish.instructions.as_deref(), Some("Be polite."));
     }
 

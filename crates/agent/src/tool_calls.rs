@@ -14,13 +14,13 @@ use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use crate::at::At;
 use crate::call_history::log_id;
-use crate::chat::Chat;
+use crate::call_result::{failed, from_json, succeeded, to_json};
+use crate::conversations::Conversations;
 use crate::event::ChatEvent;
-use crate::result::{answered, failed, heard, shown};
-use crate::toolbox::{Bound, How};
-use crate::transcript::{CallState, Reason, StepCall, Task, Transcript, key};
+use crate::toolbox::{BoundTool, CallTarget};
+use crate::transcript::{CallState, CallTask, StepCall, TaskReason, Transcript, key};
+use crate::turn_context::TurnContext;
 
 haft_core::templates! {
     NO_TOOL = "chat.noTool",
@@ -53,26 +53,26 @@ const MOST_AT_ONCE: usize = 32;
 const TASK: &str = "task";
 
 /// What is to be done with a call.
-enum Plan {
+enum CallPlan {
     /// It is answered without a tool.
     Told(Value),
     Call(Box<CallRequest>, Effect),
-    Task(Box<CallRequest>, Box<PreflightedCall>, Reason),
+    Task(Box<CallRequest>, Box<PreflightedCall>, TaskReason),
     /// Whoever asked carries it out.
     Client,
 }
 
-impl Chat {
+impl Conversations {
     /// Carries out what is open of the last answer, as far as that goes now.
     pub(crate) async fn carry(
         &self,
         cx: &RunContext,
-        at: &At,
+        at: &TurnContext,
         transcript: &mut Transcript,
     ) -> Result<(), Halt> {
         let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return Ok(()) };
         let (step, calls) = (last.step, last.calls.clone());
-        let from_text: Vec<bool> = last.answer.calls.iter().map(|call| call.is_from_text).collect();
+        let from_text: Vec<bool> = last.response.calls.iter().map(|call| call.is_from_text).collect();
         let has_crashed = cx.run().crashes > 0;
         let mut plans = Vec::with_capacity(calls.len());
         for (place, call) in calls.iter().enumerate() {
@@ -81,7 +81,7 @@ impl Chat {
                 CallState::Running if is_lost => {
                     let binding = at.toolbox.binding(&call.name);
                     let options = CallOptions { binding, ..at.options(call, transcript) };
-                    Some(Plan::Told(self.unknown(cx, &at.caller, call, options).await))
+                    Some(CallPlan::Told(self.unknown(cx, &at.caller, call, options).await))
                 }
                 CallState::Running => {
                     let is_from_text = from_text.get(place).copied().unwrap_or_default();
@@ -93,7 +93,7 @@ impl Chat {
                         Some(result) => {
                             // It was made before the crash, and counts as one call of the turn.
                             let _ = at.allowance.take_call();
-                            Plan::Told(result)
+                            CallPlan::Told(result)
                         }
                         None => self.plan(at, transcript, call, place, is_from_text).await,
                     })
@@ -105,22 +105,24 @@ impl Chat {
         for (place, plan) in plans.into_iter().enumerate() {
             let (Some(plan), Some(call)) = (plan, calls.get(place)) else { continue };
             match plan {
-                Plan::Told(result) => {
-                    self.came(cx, at, step, (place, call), &result);
+                CallPlan::Told(result) => {
+                    self.arrived(cx, at, step, (place, call), &result);
                 }
-                Plan::Call(request, effect) => inline.push((place, call, *request, effect)),
-                Plan::Task(request, foreseen, reason) => tasks.push((place, call, request, foreseen, reason)),
-                Plan::Client => {}
+                CallPlan::Call(request, effect) => inline.push((place, call, *request, effect)),
+                CallPlan::Task(request, preflight, reason) => {
+                    tasks.push((place, call, request, preflight, reason))
+                }
+                CallPlan::Client => {}
             }
         }
         if !tasks.is_empty() {
             let mut news = Vec::new();
-            for (place, call, request, foreseen, reason) in tasks {
-                match self.task(at, step, (place, call), &request, &foreseen, reason).await {
+            for (place, call, request, preflight, reason) in tasks {
+                match self.task(at, step, (place, call), &request, &preflight, reason).await {
                     Ok(new) => news.push((place, reason, new)),
                     Err(error) => {
                         let result = failed(&call.call_id, &call.name, error, at.caller.locale);
-                        self.came(cx, at, step, (place, call), &result);
+                        self.arrived(cx, at, step, (place, call), &result);
                     }
                 }
             }
@@ -142,15 +144,15 @@ impl Chat {
     }
 
     /// Tells who listens of what came of tasks that the turn waited for, once.
-    fn hear_tasks(&self, cx: &RunContext, at: &At, transcript: &Transcript) {
+    fn hear_tasks(&self, cx: &RunContext, at: &TurnContext, transcript: &Transcript) {
         let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return };
         for (place, call) in last.calls.iter().enumerate() {
             let (Some(task), CallState::Done(result)) = (&call.task, &call.state) else { continue };
-            let key = key::heard(at.turn, last.step, place);
-            if task.reason == Reason::Async || cx.output(&key).is_some() {
+            let key = key::notified(at.turn, last.step, place);
+            if task.reason == TaskReason::Async || cx.output(&key).is_some() {
                 continue;
             }
-            if let Some(result) = heard(result) {
+            if let Some(result) = from_json(result) {
                 self.done(at.logged(), &result);
             }
             cx.put(&key, Value::Bool(true));
@@ -158,7 +160,7 @@ impl Chat {
     }
 
     /// Waits for the tasks that the turn cannot go on without.
-    pub(crate) fn awaited(&self, at: &At, transcript: &Transcript) -> Result<(), Halt> {
+    pub(crate) fn awaited(&self, at: &TurnContext, transcript: &Transcript) -> Result<(), Halt> {
         let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return Ok(()) };
         let waits = last.calls.iter().enumerate().filter_map(|(place, call)| match &call.state {
             CallState::Awaited(task) => Some(wait(at, last.step, place, task.reason)),
@@ -169,43 +171,51 @@ impl Chat {
     }
 
     /// Reads from the journal what has come of the last answer's calls.
-    pub(crate) fn look(&self, cx: &RunContext, at: &At, step: u32, transcript: &mut Transcript) {
+    pub(crate) fn look(&self, cx: &RunContext, at: &TurnContext, step: u32, transcript: &mut Transcript) {
         let tasks = cx.output(&key::tasks(at.turn, step));
         let Some(last) = transcript.turns.last_mut().and_then(|turn| turn.steps.last_mut()) else { return };
         for (place, call) in last.calls.iter_mut().enumerate() {
             if let Some(output) = cx.output(&key::call(at.turn, step, place)) {
                 call.state = CallState::read(&output);
-            } else if let Some(task) = tasks.as_ref().and_then(|tasks| Task::read(&tasks[place.to_string()]))
+            } else if let Some(task) =
+                tasks.as_ref().and_then(|tasks| CallTask::read(&tasks[place.to_string()]))
             {
                 call.state = CallState::Awaited(task);
             }
-            if let Some(task) = tasks.as_ref().and_then(|tasks| Task::read(&tasks[place.to_string()])) {
+            if let Some(task) = tasks.as_ref().and_then(|tasks| CallTask::read(&tasks[place.to_string()])) {
                 call.task = Some(task);
             }
         }
     }
 
     /// Notes what came of a call.
-    fn came(&self, cx: &RunContext, at: &At, step: u32, (place, call): (usize, &StepCall), result: &Value) {
+    fn arrived(
+        &self,
+        cx: &RunContext,
+        at: &TurnContext,
+        step: u32,
+        (place, call): (usize, &StepCall),
+        result: &Value,
+    ) {
         cx.put(&key::call(at.turn, step, place), result.clone());
-        heard(result).iter().for_each(|result| self.done(at.logged(), result));
+        from_json(result).iter().for_each(|result| self.done(at.logged(), result));
         let (call_id, name, result) = (call.call_id.clone(), call.name.clone(), result.clone());
         if result.get("pending").is_none() {
-            at.talk.tell(ChatEvent::Result { step, call_id, name, result });
+            at.log.emit(ChatEvent::Result { step, call_id, name, result });
         }
     }
 
     /// Decides what is to be done with a call.
     async fn plan(
         &self,
-        at: &At,
+        at: &TurnContext,
         transcript: &Transcript,
         call: &StepCall,
         place: usize,
         is_from_text: bool,
-    ) -> Plan {
+    ) -> CallPlan {
         let refuse =
-            |error: CallError| Plan::Told(failed(&call.call_id, &call.name, error, at.caller.locale));
+            |error: CallError| CallPlan::Told(failed(&call.call_id, &call.name, error, at.caller.locale));
         if place >= MOST_AT_ONCE {
             let message = Message::new(&TOO_MANY_AT_ONCE).with("most", MOST_AT_ONCE);
             return refuse(CallError::new(ErrorKind::BudgetExceeded, message));
@@ -217,13 +227,13 @@ impl Chat {
             };
             return refuse(CallError::new(ErrorKind::BudgetExceeded, message));
         }
-        let Some(how) = at.toolbox.how(&call.name) else {
+        let Some(how) = at.toolbox.target(&call.name) else {
             let near = at.toolbox.near(&call.name).join(", ");
             let message = Message::new(&NO_TOOL).with("tool", &call.name).with("near", near);
             return refuse(CallError::new(ErrorKind::NotFound, message));
         };
-        if matches!(how, How::Client) {
-            return Plan::Client;
+        if matches!(how, CallTarget::Client) {
+            return CallPlan::Client;
         }
         let Value::Object(fields) = &call.arguments else {
             let written =
@@ -235,37 +245,40 @@ impl Chat {
             return refuse(CallError::new(ErrorKind::Validation, message));
         };
         match how {
-            How::Tool(bound) if bound.binding_only.iter().any(|name| fields.contains_key(name)) => {
+            CallTarget::Tool(bound) if bound.binding_only.iter().any(|name| fields.contains_key(name)) => {
                 let names = bound.binding_only.iter().filter(|name| fields.contains_key(*name));
                 let message = |name: &String| Violation::new(name.as_str(), Message::new(&BINDING_ONLY));
                 refuse(CallError::invalid(names.map(message).collect()))
             }
-            How::Tool(bound) => self.plan_tool(at, transcript, call, &bound, fields, is_from_text).await,
-            How::FindTools => Plan::Told(at.find_tools(call, fields)),
-            How::TaskResult => Plan::Told(at.task_result(call, fields, transcript)),
-            How::ReadResult => Plan::Told(self.read_result(at, call, fields).await),
-            How::Client => Plan::Client,
+            CallTarget::Tool(bound) => {
+                self.plan_tool(at, transcript, call, &bound, fields, is_from_text).await
+            }
+            CallTarget::FindTools => CallPlan::Told(at.find_tools(call, fields)),
+            CallTarget::TaskResult => CallPlan::Told(at.task_result(call, fields, transcript)),
+            CallTarget::ReadResult => CallPlan::Told(self.read_result(at, call, fields).await),
+            CallTarget::Client => CallPlan::Client,
         }
     }
 
     async fn plan_tool(
         &self,
-        at: &At,
+        at: &TurnContext,
         transcript: &Transcript,
         call: &StepCall,
-        bound: &Arc<Bound>,
+        bound: &Arc<BoundTool>,
         fields: &Map<String, Value>,
         is_from_text: bool,
-    ) -> Plan {
+    ) -> CallPlan {
         let mut binding = bound.binding.clone();
-        let mut bearing = self.0.tools.call_requirements(&at.caller, &bound.id, binding.as_deref()).await;
-        let only_reads = bearing
-            .as_ref()
-            .is_ok_and(|bearing| bearing.as_ref().is_some_and(|bearing| bearing.effect == Effect::Read));
+        let mut requirements =
+            self.0.tools.call_requirements(&at.caller, &bound.id, binding.as_deref()).await;
+        let only_reads = requirements.as_ref().is_ok_and(|requirements| {
+            requirements.as_ref().is_some_and(|requirements| requirements.effect == Effect::Read)
+        });
         if is_from_text && !only_reads {
             // A text may only look like a call, so a person decides whether it is one.
             binding = Some(Arc::new(asking(binding.as_deref())));
-            bearing = self.0.tools.call_requirements(&at.caller, &bound.id, binding.as_deref()).await;
+            requirements = self.0.tools.call_requirements(&at.caller, &bound.id, binding.as_deref()).await;
         }
         let options = CallOptions {
             timeout: bound.overrides.timeout.map(Duration::from_millis),
@@ -275,31 +288,33 @@ impl Chat {
         };
         let request =
             CallRequest { tool: bound.id.clone(), arguments: Value::Object(fields.clone()), options };
-        let Ok(Some(bearing)) = bearing else {
+        let Ok(Some(requirements)) = requirements else {
             // Calling it says why it cannot be called.
-            return Plan::Call(Box::new(request), Effect::Write);
+            return CallPlan::Call(Box::new(request), Effect::Write);
         };
         // Where nobody would hear of its result later, it is waited for.
         let is_async = bound.is_async && at.is_kept;
-        if !is_async && !bearing.may_ask && bearing.reply == ResultDelivery::Now {
-            return Plan::Call(Box::new(request), bearing.effect);
+        if !is_async && !requirements.may_ask && requirements.reply == ResultDelivery::Now {
+            return CallPlan::Call(Box::new(request), requirements.effect);
         }
-        let Ok(foreseen) = self.0.tools.preflight(&at.caller, request.clone()).await else {
-            return Plan::Call(Box::new(request), bearing.effect);
+        let Ok(preflight) = self.0.tools.preflight(&at.caller, request.clone()).await else {
+            return CallPlan::Call(Box::new(request), requirements.effect);
         };
-        let reason = match (is_async, foreseen.asks, foreseen.reply) {
-            (true, _, _) => Reason::Async,
-            (false, true, _) => Reason::Approval,
-            (false, false, ResultDelivery::Now) => return Plan::Call(Box::new(request), foreseen.effect),
-            (false, false, ResultDelivery::Polled | ResultDelivery::Callback { .. }) => Reason::Later,
+        let reason = match (is_async, preflight.asks, preflight.reply) {
+            (true, _, _) => TaskReason::Async,
+            (false, true, _) => TaskReason::Approval,
+            (false, false, ResultDelivery::Now) => {
+                return CallPlan::Call(Box::new(request), preflight.effect);
+            }
+            (false, false, ResultDelivery::Polled | ResultDelivery::Callback { .. }) => TaskReason::Later,
         };
-        Plan::Task(Box::new(request), Box::new(foreseen), reason)
+        CallPlan::Task(Box::new(request), Box::new(preflight), reason)
     }
 
     /// Makes a call here and now.
     fn call<'a>(
         &'a self,
-        at: &'a At,
+        at: &'a TurnContext,
         step: u32,
         call: &'a StepCall,
         mut request: CallRequest,
@@ -311,22 +326,26 @@ impl Chat {
             let mut result = match self.call_in_time(at, request).await {
                 Ok(result) => {
                     self.done(at.logged(), &result);
-                    shown(&result, locale)
+                    to_json(&result, locale)
                 }
                 Err(error) => {
                     let result = failed(&call_id, &name, error, locale);
-                    heard(&result).iter().for_each(|result| self.done(at.logged(), result));
+                    from_json(&result).iter().for_each(|result| self.done(at.logged(), result));
                     result
                 }
             };
             self.shorten(at, &call_id, &name, &mut result).await;
-            at.talk.tell(ChatEvent::Result { step, call_id, name, result: result.clone() });
+            at.log.emit(ChatEvent::Result { step, call_id, name, result: result.clone() });
             Ok(result)
         })
     }
 
     /// Makes a call, and stops it when the time of the turn is over.
-    async fn call_in_time(&self, at: &At, request: CallRequest) -> Result<ToolExecutionResult, CallError> {
+    async fn call_in_time(
+        &self,
+        at: &TurnContext,
+        request: CallRequest,
+    ) -> Result<ToolExecutionResult, CallError> {
         let stop = at.cancel.child_token();
         let options = CallOptions { cancel: Some(stop.clone()), ..request.options };
         let over = async {
@@ -350,25 +369,25 @@ impl Chat {
     /// The run that a call becomes.
     async fn task(
         &self,
-        at: &At,
+        at: &TurnContext,
         step: u32,
         (place, call): (usize, &StepCall),
         request: &CallRequest,
-        foreseen: &PreflightedCall,
-        reason: Reason,
+        preflight: &PreflightedCall,
+        reason: TaskReason,
     ) -> Result<NewRun, CallError> {
         let binding = request.options.binding.as_deref();
         let shown = self
             .0
             .tools
-            .redact_arguments(&at.caller, &request.tool, binding, &foreseen.arguments)
+            .redact_arguments(&at.caller, &request.tool, binding, &preflight.arguments)
             .await?
             .for_record;
-        let shown = (shown != *foreseen.arguments).then_some(shown);
+        let shown = (shown != *preflight.arguments).then_some(shown);
         // What nobody waits for is heard among what is sent to the conversation.
         let parent = match reason {
-            Reason::Async => format!("{}:{}", haft_runs::INBOX, call.call_id),
-            Reason::Approval | Reason::Later => key::call(at.turn, step, place),
+            TaskReason::Async => format!("{}:{}", haft_runs::INBOX, call.call_id),
+            TaskReason::Approval | TaskReason::Later => key::call(at.turn, step, place),
         };
         let task = NewTask {
             id: task_id(&call.call_id),
@@ -379,23 +398,23 @@ impl Chat {
             max_crashes: self.0.max_crashes,
             parent: at.is_durable.then_some((at.conversation, parent)),
         };
-        Ok(task.run(&at.caller, request, foreseen, shown))
+        Ok(task.run(&at.caller, request, preflight, shown))
     }
 
     /// Starts what became tasks. Whatever happens, each is started once: its id is that of its call.
     async fn start_tasks(
         &self,
         cx: &RunContext,
-        at: &At,
+        at: &TurnContext,
         step: u32,
-        news: Vec<(usize, Reason, NewRun)>,
+        news: Vec<(usize, TaskReason, NewRun)>,
         calls: &[StepCall],
     ) -> Result<(), Halt> {
-        let awaited = news.iter().filter(|(_, reason, _)| *reason != Reason::Async);
+        let awaited = news.iter().filter(|(_, reason, _)| *reason != TaskReason::Async);
         let waits: Vec<Wait> = awaited.map(|(place, reason, _)| wait(at, step, *place, *reason)).collect();
-        let tasks: Vec<(usize, Task)> = news
+        let tasks: Vec<(usize, CallTask)> = news
             .iter()
-            .map(|(place, reason, new)| (*place, Task { task_id: new.id.to_string(), reason: *reason }))
+            .map(|(place, reason, new)| (*place, CallTask { task_id: new.id.to_string(), reason: *reason }))
             .collect();
         let told: Map<String, Value> =
             tasks.iter().map(|(place, task)| (place.to_string(), json!(task))).collect();
@@ -420,30 +439,31 @@ impl Chat {
             let Some(call) = calls.get(place) else { continue };
             if let Some((_, error)) = refused.iter().find(|(refused, _)| *refused == place) {
                 // The queue is full: the model is told, and may try again later. So is who listens, once.
-                cx.put(&key::heard(at.turn, step, place), Value::Bool(true));
+                cx.put(&key::notified(at.turn, step, place), Value::Bool(true));
                 let result = failed(&call.call_id, &call.name, CallError::clone(error), at.caller.locale);
-                self.came(cx, at, step, (place, call), &result);
-            } else if task.reason == Reason::Async {
-                self.came(cx, at, step, (place, call), &json!({"pending": task}));
+                self.arrived(cx, at, step, (place, call), &result);
+            } else if task.reason == TaskReason::Async {
+                self.arrived(cx, at, step, (place, call), &json!({"pending": task}));
             }
         }
         Ok(())
     }
 }
 
-impl At {
+impl TurnContext {
     /// Tells what became tasks and what has come, where that was not told yet.
     pub(crate) fn tell_results(&self, transcript: &Transcript) {
         let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return };
         let pending = last.calls.iter().filter_map(|call| ChatEvent::pending(last.step, call));
-        let came = last.calls.iter().filter_map(|call| ChatEvent::came(last.step, call));
-        pending.chain(came).for_each(|event| self.talk.tell(event));
+        let arrived = last.calls.iter().filter_map(|call| ChatEvent::arrived(last.step, call));
+        pending.chain(arrived).for_each(|event| self.log.emit(event));
     }
 
     fn find_tools(&self, call: &StepCall, fields: &Map<String, Value>) -> Value {
         let query = fields.get("query").and_then(Value::as_str).unwrap_or_default();
-        let found: Vec<Value> = self.toolbox.search(query).into_iter().map(crate::toolbox::told).collect();
-        answered(&call.call_id, &call.name, json!({"tools": found}))
+        let found: Vec<Value> =
+            self.toolbox.search(query).into_iter().map(crate::toolbox::search_result).collect();
+        succeeded(&call.call_id, &call.name, json!({"tools": found}))
     }
 
     fn task_result(&self, call: &StepCall, fields: &Map<String, Value>, transcript: &Transcript) -> Value {
@@ -455,7 +475,7 @@ impl At {
             }
             None => json!({"status": "unknown", "callId": wanted, "note": "no call of this id is pending"}),
         };
-        answered(&call.call_id, &call.name, data)
+        succeeded(&call.call_id, &call.name, data)
     }
 }
 
@@ -476,10 +496,10 @@ pub(crate) fn task_id(call: &CallId) -> RunId {
     RunId::from(Uuid::try_parse(call.as_str()).unwrap_or_else(|_| Uuid::now_v7()))
 }
 
-fn wait(at: &At, step: u32, place: usize, reason: Reason) -> Wait {
+fn wait(at: &TurnContext, step: u32, place: usize, reason: TaskReason) -> Wait {
     let word = match reason {
-        Reason::Approval => "decision",
-        Reason::Later | Reason::Async => TASK,
+        TaskReason::Approval => "decision",
+        TaskReason::Later | TaskReason::Async => TASK,
     };
     Wait { key: key::call(at.turn, step, place), kind: word.to_owned(), details: None, timeout: None }
 }

@@ -1,4 +1,4 @@
-//! Conversations: what they are carried on with, and how one is begun, spoken to and stopped.
+//! Conversations: their services, and how a conversation is started, continued and cancelled.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -9,12 +9,13 @@ use haft_engine::context::{Listeners, ToolCallListener};
 use haft_runs::{Executor, NewRun, RunKey, RunLabels, Runs};
 use serde_json::Value;
 
-use crate::chat_run::ChatRun;
-use crate::known_tools::KnownTools;
-use crate::live::Live;
-use crate::models::Models;
-use crate::said::{Letter, Role};
-use crate::surroundings::Surroundings;
+use crate::conversation_input::ConversationInput;
+use crate::host::ConversationHost;
+use crate::inbox::{ChatRole, InboxMessage};
+use crate::models::{Models, SpaceUser};
+use crate::toolbox_cache::ToolboxCache;
+use crate::turn_limits::RunningTurns;
+use crate::turn_logs::TurnLogs;
 
 haft_core::templates! {
     TOO_MANY_TURNS = "chat.tooManyTurns",
@@ -22,75 +23,77 @@ haft_core::templates! {
         "您已有 {most} 轮对话正在进行；请等待部分完成后重试";
 }
 
-/// What a run of this program is called.
+/// The program name of conversation runs.
 pub(crate) const NAME: &str = "chat";
 
-/// So many turns of one user are under way in one process, at most.
+/// Maximum number of running turns of one user in one process.
 const MOST_TURNS: usize = 64;
 
-/// After so long there may be room again.
+/// The `Retry-After` of a refused turn.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// A title has so many characters, at most.
+/// Maximum number of characters of a title.
 const LONGEST_TITLE: usize = 80;
 
 /// Conversations. Cheap to clone; clones share everything.
 #[derive(Clone)]
-pub struct Chat(pub(crate) Arc<Inner>);
+pub struct Conversations(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) tools: ToolService,
     pub(crate) models: Arc<dyn Models>,
-    pub(crate) around: Arc<dyn Surroundings>,
-    pub(crate) live: Live,
-    pub(crate) known_tools: KnownTools,
+    pub(crate) host: Arc<dyn ConversationHost>,
+    pub(crate) turn_logs: TurnLogs,
+    pub(crate) running: RunningTurns,
+    pub(crate) toolbox_cache: ToolboxCache,
     pub(crate) max_crashes: u32,
     pub(crate) listeners: Listeners,
-    /// Known once there are runs, which know this program.
+    /// Set once the worker exists, which needs the program of conversations.
     pub(crate) runs: OnceLock<Runs>,
 }
 
-/// Whether a conversation is there to be found again.
+/// The time for which a conversation is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keeping {
-    /// Until somebody deletes it.
-    Kept,
-    /// Until its turn is over, with whatever whoever asked has to carry out themselves.
-    Parked,
+pub enum Retention {
+    /// Until its user deletes it.
+    Conversation,
+    /// Until its turn has ended, including the calls that the client executes.
+    UntilToolResults,
 }
 
-impl Chat {
+impl Conversations {
     pub fn new(
         tools: ToolService,
         models: Arc<dyn Models>,
-        around: Arc<dyn Surroundings>,
+        host: Arc<dyn ConversationHost>,
         max_crashes: u32,
     ) -> Self {
         Self(Arc::new(Inner {
             tools,
             models,
-            around,
-            live: Live::default(),
-            known_tools: KnownTools::default(),
+            host,
+            turn_logs: TurnLogs::default(),
+            running: RunningTurns::default(),
+            toolbox_cache: ToolboxCache::default(),
             max_crashes,
             listeners: Listeners::default(),
             runs: OnceLock::new(),
         }))
     }
 
-    /// Tells it where its runs are carried on.
-    pub fn runs_at(&self, runs: Runs) {
+    /// Sets the worker that executes conversations.
+    pub fn set_runs(&self, runs: Runs) {
         // There is one worker in a process.
         let _ = self.0.runs.set(runs);
     }
 
-    /// Adds somebody who hears of every result, also of those that come later.
+    /// Adds a listener that receives the result of every call, including deferred ones.
     pub fn on_tool_call(&self, listener: impl ToolCallListener + 'static) {
         self.0.listeners.add(listener);
     }
 
-    pub fn live(&self) -> &Live {
-        &self.0.live
+    pub fn turn_logs(&self) -> &TurnLogs {
+        &self.0.turn_logs
     }
 
     pub(crate) fn runs(&self) -> Result<&Runs, CallError> {
@@ -104,13 +107,13 @@ impl Chat {
         &self,
         caller: &Caller,
         id: RunId,
-        chat: &ChatRun,
-        keeping: Keeping,
+        chat: &ConversationInput,
+        retention: Retention,
         key: Option<RunKey>,
     ) -> Result<RunId, CallError> {
-        self.check_room(caller)?;
+        self.check_limits(caller)?;
         let agent = chat.agent.map(|agent| agent.to_string());
-        let conversation = (keeping == Keeping::Kept).then(|| id.to_string());
+        let conversation = (retention == Retention::Conversation).then(|| id.to_string());
         let new = NewRun {
             id,
             space: caller.space,
@@ -135,9 +138,9 @@ impl Chat {
         Ok(self.runs()?.start_here(new).await?.0.id)
     }
 
-    /// One user's turns may not take the place of all others'.
-    pub(crate) fn check_room(&self, caller: &Caller) -> Result<(), CallError> {
-        if self.0.live.of_user(caller.user) < MOST_TURNS {
+    /// Refuses a further turn of a user who has the maximum number of running turns.
+    pub(crate) fn check_limits(&self, caller: &Caller) -> Result<(), CallError> {
+        if self.0.running.of_user(caller.user) < MOST_TURNS {
             return Ok(());
         }
         let message = Message::new(&TOO_MANY_TURNS).with("most", MOST_TURNS);
@@ -149,17 +152,17 @@ impl Chat {
         &self,
         caller: &Caller,
         conversation: RunId,
-        letter: &Letter,
+        inbox_message: &InboxMessage,
         key: Option<RunKey>,
     ) -> Result<bool, CallError> {
-        self.check_room(caller)?;
-        let message = serde_json::to_value(letter).unwrap_or(Value::Null);
+        self.check_limits(caller)?;
+        let message = serde_json::to_value(inbox_message).unwrap_or(Value::Null);
         self.runs()?.send(caller.space, conversation, message, key).await
     }
 
-    /// Ends a task that a conversation began, as far as that is possible.
+    /// Cancels a task that a conversation started, if that is still possible.
     pub async fn cancel_task(&self, space: SpaceId, user: Option<UserId>, task: RunId) {
-        self.0.around.cancel(space, user, task).await;
+        self.0.host.cancel_task(SpaceUser { space, user }, task).await;
     }
 
     /// Returns true if this process executes the conversation now.
@@ -167,17 +170,17 @@ impl Chat {
         self.runs().is_ok_and(|runs| runs.is_executing(id))
     }
 
-    /// Ends the turn that this process carries on; false when it is not here.
-    pub fn stop_here(&self, id: RunId) -> bool {
+    /// Cancels the turn if this process executes it. Returns false if it does not.
+    pub fn cancel_here(&self, id: RunId) -> bool {
         self.runs().is_ok_and(|runs| runs.cancel_here(id))
     }
 }
 
-/// The first words of the user, as a line.
-fn title(chat: &ChatRun) -> String {
-    let said = chat.first.messages.iter().find(|message| message.role == Role::User);
-    let words = said.map(|message| message.words()).unwrap_or_default();
-    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+/// The beginning of the first message of the user, as one line.
+fn title(chat: &ConversationInput) -> String {
+    let first = chat.first.messages.iter().find(|message| message.role == ChatRole::User);
+    let text = first.map(|message| message.text_content()).unwrap_or_default();
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= LONGEST_TITLE {
         return line;
     }

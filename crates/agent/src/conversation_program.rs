@@ -12,26 +12,26 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::at::Logged;
-use crate::chat::{Chat, NAME};
-use crate::chat_run::ChatRun;
+use crate::call_result::from_json;
+use crate::conversation_input::ConversationInput;
+use crate::conversations::{Conversations, NAME};
+use crate::ephemeral_turn::EnclosingTurn;
 use crate::event::ChatEvent;
-use crate::once::Within;
-use crate::result::heard;
-use crate::said::{Letter, Said, TaskEnded};
-use crate::transcript::{Finish, Setup, Transcript, Turn, key};
-use crate::turn::{Standing, request_of};
+use crate::inbox::{InboxMessage, TaskEnded, UserMessage};
+use crate::transcript::{FinishReason, Transcript, Turn, TurnSetup, key};
+use crate::turn_context::TurnLabels;
+use crate::turn_runner::{TurnMode, request_of};
 
 /// What whoever asked has to carry out themselves is waited for so long.
 const PARKED: Duration = Duration::from_secs(3600);
 
 /// Conversations, as runs.
-struct ChatProgram(Chat);
+struct ChatProgram(Conversations);
 
 impl ChatProgram {
-    async fn talk(&self, cx: &RunContext) -> Result<RunEnd, Halt> {
-        let _entered = self.0.live().enter(cx.run().user);
-        let chat = &ChatRun::of(cx.run())?;
+    async fn log(&self, cx: &RunContext) -> Result<RunEnd, Halt> {
+        let _running = self.0.0.running.begin(cx.run().user);
+        let chat = &ConversationInput::of(cx.run())?;
         let transcript = &mut Transcript::of(chat, |key| cx.find(key));
         let is_kept = cx.run().labels.conversation.is_some();
         // Crashes belong to the turn that was executed: the counter is reset whenever the run suspends.
@@ -50,19 +50,19 @@ impl ChatProgram {
             is_again = true;
             let turn = transcript.last;
             let before = || transcript.open().into_iter().flat_map(ChatEvent::of).collect();
-            let talk = self.0.live().begin(cx.run(), turn, before);
-            let (crashes, within) = (std::mem::take(&mut crashes), Within::default());
-            let standing = Standing { is_kept, is_durable: true, crashes, within };
-            let turned = AssertUnwindSafe(self.0.turn(cx, chat, transcript, &talk, &standing));
+            let log = self.0.turn_logs().begin(cx.run(), turn, before);
+            let (crashes, enclosing) = (std::mem::take(&mut crashes), EnclosingTurn::default());
+            let mode = TurnMode { is_kept, is_durable: true, crashes, enclosing };
+            let turned = AssertUnwindSafe(self.0.turn(cx, chat, transcript, &log, &mode));
             let finish = match turned.catch_unwind().await {
                 Ok(finish) => finish?,
                 Err(_) => {
                     let error = CallError::text(ErrorKind::Internal, "the turn stopped unexpectedly");
                     *transcript = Transcript::of(chat, |key| cx.find(key));
-                    self.0.fail(cx, transcript, &talk, error)
+                    self.0.fail(cx, transcript, &log, error)
                 }
             };
-            if !is_kept && finish != Finish::ToolCalls {
+            if !is_kept && finish != FinishReason::ToolCalls {
                 return Ok(RunEnd {
                     status: RunStatus::Succeeded,
                     output: json!({"finish": finish}),
@@ -81,7 +81,7 @@ impl ChatProgram {
     async fn begin(
         &self,
         cx: &RunContext,
-        chat: &ChatRun,
+        chat: &ConversationInput,
         is_kept: bool,
         transcript: &mut Transcript,
         is_again: bool,
@@ -89,34 +89,36 @@ impl ChatProgram {
         let is_first = transcript.last == 0;
         while !is_first && !self.opens(cx, chat, transcript).await? {
             let at_most = (!is_kept).then_some(PARKED);
-            let came = cx.receive(&transcript.taken_in_all.to_string(), at_most).await?;
-            if came.is_empty() {
+            let arrived = cx.receive(&transcript.received_total.to_string(), at_most).await?;
+            if arrived.is_empty() {
                 let message = "no client returned in time";
                 return Err(Halt::Failed(CallError::text(ErrorKind::Timeout, message)));
             }
             if is_again {
                 // The message arrived before the run suspended, so the end of the last turn is not emitted yet.
                 cx.persist().await?;
-                self.0.live().released(cx.run().id);
+                self.0.turn_logs().released(cx.run().id);
             }
-            transcript.taken_in_all += 1;
-            let came = came.iter().filter_map(|letter| Letter::deserialize(letter).ok());
-            let came: Vec<Letter> = came.inspect(|letter| self.hear(cx.run(), letter, transcript)).collect();
-            transcript.unheard.extend(came);
+            transcript.received_total += 1;
+            let arrived =
+                arrived.iter().filter_map(|inbox_message| InboxMessage::deserialize(inbox_message).ok());
+            let arrived: Vec<InboxMessage> =
+                arrived.inspect(|inbox_message| self.hear(cx.run(), inbox_message, transcript)).collect();
+            transcript.pending_messages.extend(arrived);
         }
-        let mut input: Vec<Letter> = std::mem::take(&mut transcript.unheard);
+        let mut input: Vec<InboxMessage> = std::mem::take(&mut transcript.pending_messages);
         if is_first {
-            input.insert(0, Letter::Said(chat.first.clone()));
+            input.insert(0, InboxMessage::User(chat.first.clone()));
         }
-        let setup = Setup {
-            from: transcript.taken,
-            to: transcript.taken_in_all,
+        let setup = TurnSetup {
+            from: transcript.received,
+            to: transcript.received_total,
             replaces: input.iter().filter_map(replaces).min(),
-            kept: self.0.keep_large(cx.run(), &input).await,
+            kept: self.0.store_large(cx.run(), &input).await,
             at: Timestamp::now(),
         };
         transcript.last += 1;
-        transcript.taken = setup.to;
+        transcript.received = setup.to;
         if let Some(replaced) = setup.replaces {
             transcript.turns.retain(|earlier| earlier.turn < replaced);
         }
@@ -127,32 +129,37 @@ impl ChatProgram {
             agent.id = chat.agent.map(|agent| agent.to_string()), "Chat: received"
         );
         transcript.turns.push(turn);
-        transcript.give_back();
+        transcript.add_client_results();
         Ok(())
     }
 
     /// Tells of a task that has ended, whenever the model hears of it.
-    fn hear(&self, run: &Run, letter: &Letter, transcript: &Transcript) {
-        let result = match letter {
-            Letter::Ended(ended) => heard(&ended.output),
-            Letter::Said(_) | Letter::GoOn(_) | Letter::Returned(_) => None,
+    fn hear(&self, run: &Run, inbox_message: &InboxMessage, transcript: &Transcript) {
+        let result = match inbox_message {
+            InboxMessage::TaskEnded(ended) => from_json(&ended.output),
+            InboxMessage::User(_) | InboxMessage::Continue(_) | InboxMessage::ToolResults(_) => None,
         };
         let Some(result) = result else { return };
         let is_its = |turn: &&Turn| turn.calls().any(|call| call.call_id == result.call_id);
         let turn = transcript.turns.iter().find(is_its);
         let request = turn.and_then(request_of).and_then(|request| request.parse().ok());
         let turn = turn.map_or(transcript.last, |turn| turn.turn);
-        self.0.done(Logged { space: run.space, conversation: run.id, request, turn }, &result);
+        self.0.done(TurnLabels { space: run.space, conversation: run.id, request, turn }, &result);
     }
 
     /// Whether there is something to take a turn for: somebody spoke, or a task ended and the agent does not wait.
-    async fn opens(&self, cx: &RunContext, chat: &ChatRun, transcript: &Transcript) -> Result<bool, Halt> {
-        let heard = &transcript.unheard;
-        if heard.iter().any(|letter| letter.id().is_some()) {
+    async fn opens(
+        &self,
+        cx: &RunContext,
+        chat: &ConversationInput,
+        transcript: &Transcript,
+    ) -> Result<bool, Halt> {
+        let heard = &transcript.pending_messages;
+        if heard.iter().any(|inbox_message| inbox_message.id().is_some()) {
             return Ok(true);
         }
         let last = transcript.turns.last().and_then(|turn| turn.end.as_ref());
-        let is_theirs = last.is_some_and(|end| end.finish == Finish::ToolCalls);
+        let is_theirs = last.is_some_and(|end| end.finish == FinishReason::ToolCalls);
         // Nothing to take a turn for, or somebody else has to come back first.
         if heard.is_empty() || is_theirs {
             return Ok(false);
@@ -174,24 +181,24 @@ impl ChatProgram {
 
     /// The wait for further messages.
     fn next_message(&self, transcript: &Transcript, cx: &RunContext, is_kept: bool) -> Wait {
-        cx.message_wait(&transcript.taken_in_all.to_string(), (!is_kept).then_some(PARKED))
+        cx.message_wait(&transcript.received_total.to_string(), (!is_kept).then_some(PARKED))
     }
 }
 
-fn replaces(letter: &Letter) -> Option<u32> {
-    match letter {
-        Letter::Said(Said { replaces, .. }) => *replaces,
-        Letter::GoOn(_) | Letter::Returned(_) | Letter::Ended(_) => None,
+fn replaces(inbox_message: &InboxMessage) -> Option<u32> {
+    match inbox_message {
+        InboxMessage::User(UserMessage { replaces, .. }) => *replaces,
+        InboxMessage::Continue(_) | InboxMessage::ToolResults(_) | InboxMessage::TaskEnded(_) => None,
     }
 }
 
 impl Transcript {
     /// What came of a task, where that is known.
     pub fn ended(&self, call: &str) -> Option<&Value> {
-        let letters = self.turns.iter().flat_map(|turn| &turn.input).chain(&self.unheard);
-        let mut ended = letters.filter_map(|letter| match letter {
-            Letter::Ended(ended) => Some(ended),
-            Letter::Said(_) | Letter::GoOn(_) | Letter::Returned(_) => None,
+        let inbox_messages = self.turns.iter().flat_map(|turn| &turn.input).chain(&self.pending_messages);
+        let mut ended = inbox_messages.filter_map(|inbox_message| match inbox_message {
+            InboxMessage::TaskEnded(ended) => Some(ended),
+            InboxMessage::User(_) | InboxMessage::Continue(_) | InboxMessage::ToolResults(_) => None,
         });
         ended.find(|TaskEnded { name, .. }| name == call).map(|ended| &ended.output)
     }
@@ -203,7 +210,7 @@ impl Program for ChatProgram {
     }
 
     fn run<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<RunEnd, Halt>> {
-        Box::pin(self.talk(context))
+        Box::pin(self.log(context))
     }
 
     fn is_lasting(&self) -> bool {
@@ -211,7 +218,7 @@ impl Program for ChatProgram {
     }
 
     fn released(&self, run: RunId) {
-        self.0.live().released(run);
+        self.0.turn_logs().released(run);
     }
 
     fn give_up<'a>(&'a self, context: &'a RunContext, reason: GiveUpReason) -> BoxFuture<'a, RunEnd> {
@@ -223,13 +230,13 @@ impl Program for ChatProgram {
                 }
             };
             tracing::warn!(conversation.id = %context.run().id, %error, "A conversation that could not continue was ended");
-            self.0.live().fail(context.run().id, &error);
+            self.0.turn_logs().fail(context.run().id, &error);
             RunEnd { status: RunStatus::Failed, output: json!({"error": error}), is_dead_letter: false }
         })
     }
 }
 
 /// What is to be registered with the worker.
-pub fn program(chat: Chat) -> Arc<dyn Program> {
+pub fn program(chat: Conversations) -> Arc<dyn Program> {
     Arc::new(ChatProgram(chat))
 }

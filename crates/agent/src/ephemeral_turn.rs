@@ -11,18 +11,18 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::ask::cancelled;
-use crate::chat::{Chat, NAME};
-use crate::chat_run::ChatRun;
+use crate::conversation_input::ConversationInput;
+use crate::conversations::{Conversations, NAME};
 use crate::event::ChatEvent;
-use crate::live::Talk;
-use crate::said::Letter;
-use crate::transcript::{CallState, Setup, Transcript, Turn, key};
-use crate::turn::{Standing, request_of};
+use crate::inbox::InboxMessage;
+use crate::model_request::cancelled;
+use crate::transcript::{CallState, Transcript, Turn, TurnSetup, key};
+use crate::turn_log::TurnLog;
+use crate::turn_runner::{TurnMode, request_of};
 
 /// What a turn is within: the turns of agents that asked this one.
 #[derive(Debug, Clone, Default)]
-pub struct Within {
+pub struct EnclosingTurn {
     /// So many agents and flows.
     pub depth: u32,
     /// Where calls are on record.
@@ -34,42 +34,42 @@ pub struct Within {
 /// A call that became a task is waited for so long.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-impl Chat {
+impl Conversations {
     /// Takes one turn. Whoever holds the talk hears of it while it happens.
     pub async fn once(
         &self,
         caller: &Caller,
-        chat: &ChatRun,
-        talk: &Arc<Talk>,
-        within: Within,
+        chat: &ConversationInput,
+        log: &Arc<TurnLog>,
+        enclosing: EnclosingTurn,
         cancel: CancellationToken,
     ) -> Result<Turn, CallError> {
         // What an agent asks is part of the turn that asks it.
-        let _entered = match within.depth {
+        let _running = match enclosing.depth {
             0 => {
-                self.check_room(caller)?;
-                Some(self.live().enter(caller.user))
+                self.check_limits(caller)?;
+                Some(self.0.running.begin(caller.user))
             }
             _ => None,
         };
         // In the log it is part of the conversation that it is within.
-        let id = RunId::from(within.conversation.map_or_else(Uuid::now_v7, Uuid::from));
+        let id = RunId::from(enclosing.conversation.map_or_else(Uuid::now_v7, Uuid::from));
         let run = Run::ephemeral(id, caller.space, caller.user, NAME, Value::Null);
         let cx = RunContext::ephemeral(run, cancel);
-        let setup = Setup { from: 0, to: 0, replaces: None, kept: BTreeMap::new(), at: Timestamp::now() };
-        let input = vec![Letter::Said(chat.first.clone())];
+        let setup = TurnSetup { from: 0, to: 0, replaces: None, kept: BTreeMap::new(), at: Timestamp::now() };
+        let input = vec![InboxMessage::User(chat.first.clone())];
         let turn = Turn { turn: 1, setup, input, steps: Vec::new(), end: None };
         tracing::info!(
             conversation.id = %id, request.id = request_of(&turn).map(display), turn = 1,
             agent.id = chat.agent.map(|agent| agent.to_string()), "Chat: received"
         );
-        talk.tell(ChatEvent::start(&turn));
+        log.emit(ChatEvent::start(&turn));
         let mut transcript = Transcript { turns: vec![turn], last: 1, ..Transcript::default() };
-        let standing = Standing { is_kept: false, is_durable: false, crashes: 0, within };
+        let mode = TurnMode { is_kept: false, is_durable: false, crashes: 0, enclosing };
         loop {
-            match self.turn(&cx, chat, &mut transcript, talk, &standing).await {
+            match self.turn(&cx, chat, &mut transcript, log, &mode).await {
                 Ok(_) => {
-                    talk.tell_ending();
+                    log.emit_end();
                     let taken = transcript.turns.pop();
                     return taken.ok_or_else(|| CallError::text(ErrorKind::Internal, "the turn is gone"));
                 }
@@ -109,7 +109,7 @@ impl Chat {
             let call = last.calls.get(place);
             let (id, name) = call.map(|call| (call.call_id.clone(), call.name.clone())).unzip();
             let id = id.unwrap_or_else(|| Uuid::from(task).into());
-            crate::result::failed(&id, name.as_deref().unwrap_or_default(), cancelled(), caller.locale)
+            crate::call_result::failed(&id, name.as_deref().unwrap_or_default(), cancelled(), caller.locale)
         });
         cx.fulfil(&key::call(1, last.step, place), output);
         Ok(())

@@ -1,20 +1,20 @@
-//! Keeping a question within what a model can read: old results of tools are folded first, then old turns left out,
-//! and at last the longest of the results that it needs now are cut.
+//! Fits a request into the context window of a model: old results of tools are replaced first, then old turns are left
+//! out, and finally the longest of the current results are truncated.
 
 use haft_llm::{Call, ContentPart, ModelRequest, ModelTurn, Reasoning};
 
-use crate::result::head;
+use crate::call_result::head;
 
-/// What is assumed of a model whose window is not known.
+/// The context window of a model whose provider does not report one.
 const USUAL_WINDOW: u32 = 128_000;
 
-/// An answer needs so much room, where nothing else is said.
-const ANSWER: u32 = 4_096;
+/// Tokens that are reserved for a response without `max_tokens`.
+const RESPONSE: u32 = 4_096;
 
-/// An image counts as so many tokens.
+/// The assumed number of tokens of an image.
 const IMAGE: usize = 1_500;
 
-/// Results shorter than this are not worth folding, in tokens.
+/// Minimum number of tokens of a result that is replaced.
 const SHORT: usize = 100;
 
 const FOLDED: &str =
@@ -22,30 +22,30 @@ const FOLDED: &str =
 
 const CUT: &str = "\n[the rest of this result was left out, since it is more than can be read at once]";
 
-/// How hard a question is made to fit.
+/// How far a request is reduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Squeeze {
-    /// As the window says.
-    Gently,
-    /// The model itself said that it was too long.
-    Hard,
+pub(crate) enum FitMode {
+    /// To the size of the context window.
+    Window,
+    /// To half of its size, because the model rejected it as too long.
+    Half,
 }
 
-/// Makes a question fit; whether something had to be left out.
-pub(crate) fn fit(request: &mut ModelRequest, window: Option<u32>, squeeze: Squeeze) -> bool {
+/// Reduces a request until it fits. Returns true if a part was left out.
+pub(crate) fn fit_request(request: &mut ModelRequest, window: Option<u32>, squeeze: FitMode) -> bool {
     let window = window.unwrap_or(USUAL_WINDOW);
-    let room = window.saturating_sub(request.max_tokens.unwrap_or(ANSWER).min(window / 2));
+    let room = window.saturating_sub(request.max_tokens.unwrap_or(RESPONSE).min(window / 2));
     let mut size = size_of(request);
     let before = size;
     let room = match squeeze {
-        // Counting is guessing, so some room stays free.
-        Squeeze::Gently => (room / 10 * 9) as usize,
-        Squeeze::Hard => size / 2,
+        // Token counts are estimates, so a tenth stays free.
+        FitMode::Window => (room / 10 * 9) as usize,
+        FitMode::Half => size / 2,
     };
     if size <= room {
         return false;
     }
-    // What came last is what the model needs now.
+    // The model responds to the last exchange.
     let keep =
         request.turns.iter().rposition(|turn| matches!(turn, ModelTurn::User { .. })).unwrap_or_default();
     let last = request.turns.len().saturating_sub(2);
@@ -65,7 +65,7 @@ pub(crate) fn fit(request: &mut ModelRequest, window: Option<u32>, squeeze: Sque
             }
         }
     }
-    // Whole exchanges, so that no result stands without its call.
+    // Whole exchanges are left out, so that no result is without its call.
     let mut cut = 0;
     while size > room && cut < keep {
         let next = request.turns.iter().enumerate().skip(cut + 1);
@@ -83,7 +83,7 @@ pub(crate) fn fit(request: &mut ModelRequest, window: Option<u32>, squeeze: Sque
     size < before
 }
 
-/// Cuts the longest result, to a half at most; so many tokens were saved.
+/// Truncates the longest result to no less than half of it. Returns the number of saved tokens.
 fn cut_longest(turns: &mut [ModelTurn], excess: usize) -> Option<usize> {
     let results = turns.iter_mut().filter_map(|turn| match turn {
         ModelTurn::ToolResults { results } => Some(results),
@@ -112,7 +112,7 @@ pub(crate) fn size_of(request: &ModelRequest) -> usize {
     system + tools + request.turns.iter().map(turn_size).sum::<usize>()
 }
 
-/// About how long a value is as text.
+/// The approximate length of a value as text.
 fn json_size(value: &serde_json::Value) -> usize {
     match value {
         serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => 5,
@@ -125,7 +125,7 @@ fn json_size(value: &serde_json::Value) -> usize {
 }
 
 fn turn_size(turn: &ModelTurn) -> usize {
-    // Every turn has some words around it.
+    // Every turn has some framing.
     4 + match turn {
         ModelTurn::System { text, .. } => tokens(text),
         ModelTurn::User { parts, .. } => parts
@@ -135,19 +135,19 @@ fn turn_size(turn: &ModelTurn) -> usize {
                 ContentPart::Image(_) => IMAGE,
             })
             .sum(),
-        ModelTurn::Assistant { text, reasoning, calls, .. } => answer_size(text, reasoning.as_ref(), calls),
+        ModelTurn::Assistant { text, reasoning, calls, .. } => response_size(text, reasoning.as_ref(), calls),
         ModelTurn::ToolResults { results } => results.iter().map(|result| 8 + tokens(&result.content)).sum(),
     }
 }
 
-/// What a model says, thinks and calls.
-pub(crate) fn answer_size(text: &str, reasoning: Option<&Reasoning>, calls: &[Call]) -> usize {
+/// The size of a response: its text, reasoning and calls.
+pub(crate) fn response_size(text: &str, reasoning: Option<&Reasoning>, calls: &[Call]) -> usize {
     let thought = reasoning.map(|thought| tokens(&thought.text)).unwrap_or_default();
     let calls: usize = calls.iter().map(|call| 8 + tokens(&call.name) + tokens(&call.arguments)).sum();
     tokens(text) + thought + calls
 }
 
-/// About how many tokens a text has: four letters of a Latin script make one, and every other character is one.
+/// Estimates the tokens of a text: four ASCII characters are one token, every other character is one token.
 fn tokens(text: &str) -> usize {
     let plain = text.bytes().filter(u8::is_ascii).count();
     let others = text.chars().count() - plain;
@@ -189,32 +189,32 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_stays_as_it_is() {
+    fn request_that_fits_is_unchanged() {
         let mut request = conversation(&[10, 10]);
         let before = request.clone();
-        assert!(!fit(&mut request, Some(8_000), Squeeze::Gently));
+        assert!(!fit_request(&mut request, Some(8_000), FitMode::Window));
         assert_eq!(request, before);
     }
 
     #[test]
-    fn the_oldest_results_are_folded_first_and_only_as_many_as_need_be() {
+    fn oldest_results_are_replaced_first_and_no_more_than_needed() {
         let mut request = conversation(&[1000, 1000, 1000]);
-        assert!(fit(&mut request, Some(3_500), Squeeze::Gently));
+        assert!(fit_request(&mut request, Some(3_500), FitMode::Window));
         assert_eq!(contents(&request), [true, false, false]);
     }
 
     #[test]
-    fn then_old_turns_go_whole_and_the_last_stays() {
+    fn old_turns_are_left_out_whole_and_the_last_one_stays() {
         let mut request = conversation(&[20, 20, 4000]);
         request.turns[0] = ModelTurn::user("words ".repeat(4000));
-        assert!(fit(&mut request, Some(6_500), Squeeze::Gently));
+        assert!(fit_request(&mut request, Some(6_500), FitMode::Window));
         assert!(matches!(request.turns.first(), Some(ModelTurn::User { .. })), "no result without its call");
         assert_eq!(request.turns.len(), 6);
         assert_eq!(contents(&request), [false, false]);
     }
 
     #[test]
-    fn what_the_model_needs_now_is_cut_where_it_is_too_long_by_itself() {
+    fn current_results_are_truncated_if_they_are_too_long() {
         let mut request = conversation(&[200, 12_000]);
         let Some(ModelTurn::ToolResults { results }) = request.turns.last_mut() else { panic!("results") };
         let more = (0..16).map(|place| ToolResult {
@@ -224,10 +224,10 @@ mod tests {
             is_error: false,
         });
         results.extend(more);
-        for (window, squeeze) in [(8_192, Squeeze::Gently), (128_000, Squeeze::Hard)] {
+        for (window, squeeze) in [(8_192, FitMode::Window), (128_000, FitMode::Half)] {
             let (mut request, before) = (request.clone(), size_of(&request));
-            assert!(fit(&mut request, Some(window), squeeze));
-            let most = if squeeze == Squeeze::Hard { before / 2 } else { window as usize };
+            assert!(fit_request(&mut request, Some(window), squeeze));
+            let most = if squeeze == FitMode::Half { before / 2 } else { window as usize };
             assert!(size_of(&request) <= most, "{} of {most}", size_of(&request));
             let Some(ModelTurn::ToolResults { results }) = request.turns.last() else { panic!("results") };
             assert!(results.iter().all(|result| tokens(&result.content) > 40), "each still says something");
@@ -237,11 +237,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_made_shorter_is_said_to_be_as_it_was() {
+    fn request_that_cannot_be_reduced_is_unchanged() {
         let mut request = ModelRequest::new("m", vec![ModelTurn::user("words ".repeat(4000))]);
         let before = request.clone();
-        assert!(!fit(&mut request, Some(2_000), Squeeze::Gently));
-        assert!(!fit(&mut request, Some(2_000), Squeeze::Hard));
+        assert!(!fit_request(&mut request, Some(2_000), FitMode::Window));
+        assert!(!fit_request(&mut request, Some(2_000), FitMode::Half));
         assert_eq!(request, before);
     }
 

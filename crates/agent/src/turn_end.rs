@@ -7,16 +7,16 @@ use haft_llm::EndReason;
 use haft_runs::RunContext;
 use jiff::Timestamp;
 
-use crate::ask::cancelled;
-use crate::at::{At, STOP};
-use crate::carry::task_id;
-use crate::chat::Chat;
-use crate::chat_run::ChatRun;
+use crate::conversation_input::ConversationInput;
+use crate::conversations::Conversations;
 use crate::event::{ChatEvent, steps_of};
-use crate::live::Talk;
-use crate::toolbox::{How, Offered};
-use crate::transcript::{Answer, CallState, Finish, Transcript, Turn, TurnEnd, key};
-use crate::turn::{locale_of, request_of};
+use crate::model_request::cancelled;
+use crate::tool_calls::task_id;
+use crate::toolbox::{CallTarget, OfferedTool};
+use crate::transcript::{CallState, FinishReason, StoredResponse, Transcript, Turn, TurnEnd, key};
+use crate::turn_context::{STOP, TurnContext};
+use crate::turn_log::TurnLog;
+use crate::turn_runner::{locale_of, request_of};
 
 haft_core::templates! {
     CUT_SHORT = "chat.cutShort",
@@ -33,25 +33,25 @@ haft_core::templates! {
         "模型没有给出任何内容";
 }
 
-impl Chat {
+impl Conversations {
     /// Ends the open turn as failed.
     pub(crate) fn fail(
         &self,
         cx: &RunContext,
         transcript: &mut Transcript,
-        talk: &Talk,
+        log: &TurnLog,
         error: CallError,
-    ) -> Finish {
-        self.end(cx, transcript, talk, (Finish::Error, Vec::new(), Some(error)))
+    ) -> FinishReason {
+        self.end(cx, transcript, log, (FinishReason::Error, Vec::new(), Some(error)))
     }
 
     pub(crate) fn end(
         &self,
         cx: &RunContext,
         transcript: &mut Transcript,
-        talk: &Talk,
-        (finish, warnings, error): (Finish, Vec<String>, Option<CallError>),
-    ) -> Finish {
+        log: &TurnLog,
+        (finish, warnings, error): (FinishReason, Vec<String>, Option<CallError>),
+    ) -> FinishReason {
         let locale = transcript.open().map(locale_of).unwrap_or_default();
         let Some(open) = transcript.turns.last_mut() else { return finish };
         let turn = open.turn;
@@ -63,10 +63,12 @@ impl Chat {
         }
         let text = match finish {
             // What was told before nobody wanted more of it, or the time was over, stays.
-            Finish::Cancelled | Finish::MaxSteps => {
-                talk.text_of(steps_of(open) + 1).unwrap_or_else(|| last_words(open))
+            FinishReason::Cancelled | FinishReason::MaxSteps => {
+                log.text_of(steps_of(open) + 1).unwrap_or_else(|| last_words(open))
             }
-            Finish::Stop | Finish::ToolStop | Finish::Error | Finish::ToolCalls => last_words(open),
+            FinishReason::Stop | FinishReason::ToolStop | FinishReason::Error | FinishReason::ToolCalls => {
+                last_words(open)
+            }
         };
         let end = TurnEnd {
             finish,
@@ -82,13 +84,13 @@ impl Chat {
             chat.steps = steps_of(open), chat.total_ms = ms as u64, "Chat: finished"
         );
         cx.put(&key::end(turn), serde_json::to_value(&end).unwrap_or_default());
-        talk.end(ChatEvent::ended(open, &end));
+        log.end(ChatEvent::ended(open, &end));
         open.end = Some(end);
         finish
     }
 
     /// Says of calls that nobody wants any more that they are not carried out, and ends the tasks they became.
-    pub(crate) async fn abandon(&self, cx: &RunContext, at: &At, transcript: &mut Transcript) {
+    pub(crate) async fn abandon(&self, cx: &RunContext, at: &TurnContext, transcript: &mut Transcript) {
         let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return };
         let step = last.step;
         for (place, call) in last.calls.iter().enumerate() {
@@ -99,10 +101,10 @@ impl Chat {
                 CallState::Running | CallState::Awaited(_) => {}
             }
             // What became of the task is told when it has ended; what was to become one never does.
-            self.0.around.cancel(at.caller.space, at.caller.user, task_id(&call.call_id)).await;
+            self.0.host.cancel_task(at.owner(), task_id(&call.call_id)).await;
             if call.state == CallState::Running {
                 let (id, name) = (&call.call_id, &call.name);
-                cx.put(&key, crate::result::failed(id, name, cancelled(), at.caller.locale));
+                cx.put(&key, crate::call_result::failed(id, name, cancelled(), at.caller.locale));
             }
         }
         self.look(cx, at, step, transcript);
@@ -110,7 +112,12 @@ impl Chat {
     }
 
     /// Of a write that was under way when a process died nobody says that it was not carried out.
-    pub(crate) async fn settle(&self, cx: &RunContext, chat: &ChatRun, transcript: &mut Transcript) {
+    pub(crate) async fn settle(
+        &self,
+        cx: &RunContext,
+        chat: &ConversationInput,
+        transcript: &mut Transcript,
+    ) {
         let Some(turn) = transcript.turns.last_mut() else { return };
         let (number, locale) = (turn.turn, locale_of(turn));
         let caller = Caller {
@@ -139,7 +146,7 @@ impl Chat {
 
     /// What a binding says of a tool, as far as that is known.
     async fn bound(&self, space: SpaceId, agent: Option<AgentId>, tool: &str) -> Option<Arc<Binding>> {
-        let agent = self.0.around.agent(space, &agent?.to_string()).await.ok()??;
+        let agent = self.0.host.agent(space, &agent?.to_string()).await.ok()??;
         let tool = self.0.tools.in_space(space).get(tool)?;
         let binding = agent.spec.bindings.iter().find(|binding| binding.tool_id == tool.id)?;
         binding.to_binding().ok().map(Arc::new)
@@ -147,15 +154,15 @@ impl Chat {
 }
 
 /// Whether a tool ends the turn with its text.
-pub(crate) fn ends_turn(offered: &Offered) -> bool {
-    match &offered.how {
-        How::Tool(bound) => bound.id == STOP,
-        How::Client | How::FindTools | How::TaskResult | How::ReadResult => false,
+pub(crate) fn ends_turn(offered: &OfferedTool) -> bool {
+    match &offered.target {
+        CallTarget::Tool(bound) => bound.id == STOP,
+        CallTarget::Client | CallTarget::FindTools | CallTarget::TaskResult | CallTarget::ReadResult => false,
     }
 }
 
 /// The warning about a last answer that is cut, refused or empty. A refusal under a response format is a warning itself.
-pub(crate) fn remark(answer: &Answer) -> Option<&'static Template> {
+pub(crate) fn remark(answer: &StoredResponse) -> Option<&'static Template> {
     if answer.refusal().is_some() {
         return None;
     }
@@ -178,5 +185,5 @@ fn last_words(turn: &Turn) -> String {
         CallState::Done(result) if call.name == STOP => result["data"]["message"].as_str(),
         CallState::Done(_) | CallState::Running | CallState::Awaited(_) | CallState::Pending(_) => None,
     });
-    stopped.unwrap_or_else(|| last.answer.said()).to_owned()
+    stopped.unwrap_or_else(|| last.response.user_text()).to_owned()
 }

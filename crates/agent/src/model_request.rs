@@ -1,4 +1,4 @@
-//! Asking a model: its answer is told on as it comes, and asked for again when it breaks off.
+//! Sends a request to a model: emits the response while it streams, and retries when the stream breaks off.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use jiff::Timestamp;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
 
-use crate::at::At;
+use crate::context_window::{response_size, size_of};
 use crate::event::ChatEvent;
-use crate::fit::{answer_size, size_of};
-use crate::models::Chosen;
-use crate::transcript::Answer;
+use crate::models::SelectedModel;
+use crate::transcript::StoredResponse;
+use crate::turn_context::TurnContext;
 
 haft_core::templates! {
     CANCELLED = "chat.cancelled",
@@ -36,29 +36,29 @@ haft_core::templates! {
         "回答超出了本轮允许的时间";
 }
 
-/// An answer may take so long, and be so large.
+/// Maximum duration and size of a response.
 const LONGEST: Duration = Duration::from_secs(600);
 const LARGEST: usize = 64 << 20;
 
-/// A model that fails is asked again so often, after these pauses, or as long as it says.
+/// The pauses before retries of a failed request, unless the provider requests another pause.
 const PAUSES: [Duration; 3] = [Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(6)];
 
-/// Longer than this nobody waits for a model that asks for patience.
+/// Maximum pause that a provider can request.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// What a model is told whose call was kept back by its provider, since nobody could read it.
-const WRITE_ANEW: &str = "[Your last answer contained a tool call that could not be read. Write the call again, with arguments that are JSON and match its parameters.]";
+/// The message to a model whose call its provider could not parse.
+const WRITE_AGAIN: &str = "[Your last answer contained a tool call that could not be read. Write the call again, with arguments that are JSON and match its parameters.]";
 
-/// Where an answer goes while it comes.
-pub(crate) struct Telling<'a> {
-    pub(crate) at: &'a At,
+/// The destination of a response while it streams.
+pub(crate) struct ResponseSink<'a> {
+    pub(crate) at: &'a TurnContext,
     pub(crate) step: u32,
-    /// Later nobody waits for it.
+    /// The deadline of the response.
     pub(crate) until: Instant,
 }
 
-impl Telling<'_> {
-    /// What ends the wait for an answer before it is there.
+impl ResponseSink<'_> {
+    /// Waits until the response is cancelled or times out.
     async fn over(&self) -> CallError {
         tokio::select! {
             () = self.at.cancel.cancelled() => cancelled(),
@@ -67,32 +67,32 @@ impl Telling<'_> {
     }
 }
 
-/// Asks until there is an answer, or no more hope for one.
-pub(crate) async fn ask(
-    chosen: &Chosen,
+/// Requests a response, with retries.
+pub(crate) async fn request_response(
+    chosen: &SelectedModel,
     request: &ModelRequest,
-    telling: &Telling<'_>,
-) -> Result<Answer, CallError> {
+    sink: &ResponseSink<'_>,
+) -> Result<StoredResponse, CallError> {
     let mut pauses = PAUSES.into_iter();
     let mut request = Cow::Borrowed(request);
     // Options that the provider refused. A retry leaves them out.
     let mut dropped = Vec::new();
     let mut has_correction = false;
     loop {
-        let mut is_told = false;
-        let asking = once(chosen, &request, telling, &mut is_told, &mut dropped);
+        let mut has_emitted = false;
+        let asking = request_once(chosen, &request, sink, &mut has_emitted, &mut dropped);
         let answered = tokio::select! {
             answered = asking => answered,
-            error = telling.over() => Err(error),
+            error = sink.over() => Err(error),
         };
         let error = match answered {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        let may_pass = error.is_retryable() && !(is_told && telling.at.talk.is_final);
+        let may_pass = error.is_retryable() && !(has_emitted && sink.at.log.is_irrevocable);
         let Some(pause) = pauses.next().filter(|_| may_pass) else { return Err(error) };
-        if is_told {
-            telling.at.talk.tell(ChatEvent::MessageReset { step: telling.step });
+        if has_emitted {
+            sink.at.log.emit(ChatEvent::MessageReset { step: sink.step });
         }
         dropped.extend(dropped_before(&error));
         for name in &dropped {
@@ -100,19 +100,19 @@ pub(crate) async fn ask(
         }
         if error.message().id() == UNREADABLE.id && !has_correction {
             has_correction = true;
-            request.to_mut().turns.push(ModelTurn::user(WRITE_ANEW));
+            request.to_mut().turns.push(ModelTurn::user(WRITE_AGAIN));
         }
         let pause = error.requested_pause().unwrap_or(pause).min(LONGEST_PAUSE);
-        let At { conversation, caller, turn, .. } = telling.at;
+        let TurnContext { conversation, caller, turn, .. } = sink.at;
         tracing::warn!(
             conversation.id = %conversation, request.id = caller.request.as_ref().map(display), turn,
-            step = telling.step, chat.model = format!("{}/{}", chosen.provider, chosen.name),
+            step = sink.step, chat.model = format!("{}/{}", chosen.provider, chosen.name),
             kind = %error.kind(), %error, pause_ms = pause.as_millis() as u64,
             "Chat: the model failed; retrying"
         );
         tokio::select! {
             () = sleep(pause) => {}
-            error = telling.over() => return Err(error),
+            error = sink.over() => return Err(error),
         }
     }
 }
@@ -121,30 +121,30 @@ pub(crate) fn cancelled() -> CallError {
     CallError::new(ErrorKind::Cancelled, Message::new(&CANCELLED))
 }
 
-async fn once(
-    chosen: &Chosen,
+async fn request_once(
+    chosen: &SelectedModel,
     request: &ModelRequest,
-    telling: &Telling<'_>,
-    is_told: &mut bool,
+    sink: &ResponseSink<'_>,
+    has_emitted: &mut bool,
     dropped: &mut Vec<String>,
-) -> Result<Answer, CallError> {
+) -> Result<StoredResponse, CallError> {
     let (at, began) = (Timestamp::now(), Instant::now());
     let limits = Limits { deadline: Some(began + LONGEST), bytes: LARGEST };
     let mut asked = chosen.model.ask(request, limits).await?;
     dropped.append(&mut asked.dropped);
-    let mut gathered = ResponseBuilder::of(request);
-    let (step, talk) = (telling.step, &telling.at.talk);
+    let mut builder = ResponseBuilder::of(request);
+    let (step, log) = (sink.step, &sink.at.log);
     while let Some(delta) = asked.deltas.next().await {
         let delta = delta?;
-        gathered.add(&delta);
+        builder.add(&delta);
         match delta {
             Delta::Text(text) if !text.is_empty() && request.response_format.is_none() => {
-                *is_told = true;
-                talk.tell(ChatEvent::Text { step, text });
+                *has_emitted = true;
+                log.emit(ChatEvent::Text { step, text });
             }
             Delta::Reasoning(text) if !text.is_empty() => {
-                *is_told = true;
-                talk.tell(ChatEvent::Reasoning { step, text });
+                *has_emitted = true;
+                log.emit(ChatEvent::Reasoning { step, text });
             }
             Delta::Text(_)
             | Delta::Reasoning(_)
@@ -156,25 +156,25 @@ async fn once(
             | Delta::End(_) => {}
         }
     }
-    let told = gathered.text().to_owned();
-    let mut answer = gathered.finish();
-    // Where it may not call, or what it said cannot be taken back, what it said is its answer.
-    let is_final = request.tool_choice == ToolChoice::None || (*is_told && talk.is_final);
+    let told = builder.text().to_owned();
+    let mut answer = builder.finish();
+    // If calls are not allowed, or emitted text cannot be withdrawn, the text is the response.
+    let is_final = request.tool_choice == ToolChoice::None || (*has_emitted && log.is_irrevocable);
     if answer.end == EndReason::Malformed && !is_final {
         return Err(CallError::new(ErrorKind::Server, Message::new(&UNREADABLE)));
     }
-    if told != answer.text && !talk.is_final && request.response_format.is_none() {
-        // A call that was written as text was no text.
-        talk.tell(ChatEvent::MessageReset { step });
+    if told != answer.text && !log.is_irrevocable && request.response_format.is_none() {
+        // A call that the model wrote as text is not part of the text.
+        log.emit(ChatEvent::MessageReset { step });
         if let Some(thought) = answer.reasoning.as_ref().filter(|thought| !thought.text.is_empty()) {
-            talk.tell(ChatEvent::Reasoning { step, text: thought.text.clone() });
+            log.emit(ChatEvent::Reasoning { step, text: thought.text.clone() });
         }
         if !answer.text.is_empty() {
-            talk.tell(ChatEvent::Text { step, text: answer.text.clone() });
+            log.emit(ChatEvent::Text { step, text: answer.text.clone() });
         }
     }
     for call in &mut answer.calls {
-        // One id everywhere: in the journal, in the log of calls, for the task that it may become.
+        // The journal, the call log and a task use this id of the call.
         call.rename(CallId::from(Uuid::now_v7()).to_string());
     }
     let left_out = |tool: &haft_llm::OmittedTool| {
@@ -182,18 +182,18 @@ async fn once(
         Message::new(&LEFT_OUT)
             .with("tool", &tool.name)
             .with_messages("why", why)
-            .render(telling.at.caller.locale)
+            .render(sink.at.caller.locale)
     };
     // The response format is not dropped: the instructions have it.
     let options = dropped.iter().filter(|name| *name != RESPONSE_FORMAT);
     let warnings_of_options = options.map(|name| {
         let message = Message::new(&OPTION_DROPPED).with("name", name);
-        message.render(telling.at.caller.locale)
+        message.render(sink.at.caller.locale)
     });
     let guessed = answer.usage.is_none().then(|| {
-        (size_of(request) + answer_size(&answer.text, answer.reasoning.as_ref(), &answer.calls)) as u64
+        (size_of(request) + response_size(&answer.text, answer.reasoning.as_ref(), &answer.calls)) as u64
     });
-    Ok(Answer {
+    Ok(StoredResponse {
         text: answer.text,
         reasoning: answer.reasoning,
         calls: answer.calls,

@@ -14,22 +14,22 @@ use haft_runs::{Halt, RunContext, StepOutcome};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::ask::{OUT_OF_TIME, Telling, ask, cancelled};
-use crate::at::{At, Budget, begun};
-use crate::chat::Chat;
-use crate::chat_run::ChatRun;
-use crate::ending::{ends_turn, remark};
+use crate::context_window::{FitMode, fit_request};
+use crate::conversation_input::ConversationInput;
+use crate::conversations::Conversations;
+use crate::ephemeral_turn::EnclosingTurn;
 use crate::event::steps_of;
-use crate::fit::{Squeeze, fit};
-use crate::live::Talk;
-use crate::models::Asker;
-use crate::once::Within;
-use crate::prompt::{Images, image, request, shown_images};
+use crate::inbox::InboxMessage;
+use crate::model_request::{OUT_OF_TIME, ResponseSink, cancelled, request_response};
+use crate::models::SpaceUser;
+use crate::prompt::{Images, image, request, sent_images};
 use crate::response_format::in_format;
-use crate::results_as_text::last_answer;
-use crate::said::Letter;
-use crate::toolbox::{Offered, Toolbox, bound, offer, pinned};
-use crate::transcript::{Finish, Transcript, Turn, TurnStep, key};
+use crate::results_as_text::final_response;
+use crate::toolbox::{OfferedTool, Toolbox, bound, offer, pinned};
+use crate::transcript::{FinishReason, Transcript, Turn, TurnStep, key};
+use crate::turn_context::{TurnBudget, TurnContext, begun};
+use crate::turn_end::{ends_turn, remark};
+use crate::turn_log::TurnLog;
 
 haft_core::templates! {
     NO_AGENT = "chat.noAgent",
@@ -62,20 +62,20 @@ const LAST_WORDS: Duration = Duration::from_secs(60);
 const LARGEST_IMAGE: u64 = 10 << 20;
 
 /// Why a turn stops before it has its answer.
-enum Stop {
+enum Interruption {
     Halt(Halt),
     Failed(CallError),
     /// In the middle of an answer.
     OutOfTime,
 }
 
-impl From<Halt> for Stop {
+impl From<Halt> for Interruption {
     fn from(halt: Halt) -> Self {
         Self::Halt(halt)
     }
 }
 
-impl From<CallError> for Stop {
+impl From<CallError> for Interruption {
     fn from(error: CallError) -> Self {
         Self::Failed(error)
     }
@@ -83,66 +83,69 @@ impl From<CallError> for Stop {
 
 /// How a turn is carried on: by a run that is kept, or by nobody's.
 #[derive(Debug)]
-pub(crate) struct Standing {
+pub(crate) struct TurnMode {
     pub(crate) is_kept: bool,
     pub(crate) is_durable: bool,
     /// Number of crashes since the turn persisted its last step.
     pub(crate) crashes: u32,
-    pub(crate) within: Within,
+    pub(crate) enclosing: EnclosingTurn,
 }
 
-impl Chat {
+impl Conversations {
     /// Carries the open turn on to its end.
     pub(crate) async fn turn(
         &self,
         cx: &RunContext,
-        chat: &ChatRun,
+        chat: &ConversationInput,
         transcript: &mut Transcript,
-        talk: &Arc<Talk>,
-        standing: &Standing,
-    ) -> Result<Finish, Halt> {
+        log: &Arc<TurnLog>,
+        mode: &TurnMode,
+    ) -> Result<FinishReason, Halt> {
         let chat = &chat.in_turn(transcript);
         if transcript.open().is_none() {
-            return Ok(Finish::Stop);
+            return Ok(FinishReason::Stop);
         }
-        let (crashes, max_crashes) = (standing.crashes, cx.run().max_crashes);
+        let (crashes, max_crashes) = (mode.crashes, cx.run().max_crashes);
         let ended = if crashes >= max_crashes && max_crashes > 0 {
             let message = Message::new(&DIED).with("deaths", crashes);
-            Err(Stop::Failed(CallError::new(ErrorKind::Internal, message)))
+            Err(Interruption::Failed(CallError::new(ErrorKind::Internal, message)))
         } else {
-            self.steps(cx, chat, transcript, talk, standing).await
+            self.steps(cx, chat, transcript, log, mode).await
         };
         let (finish, warnings, error) = match ended {
             Ok((finish, warnings)) => (finish, warnings, None),
-            Err(Stop::Halt(Halt::Failed(error))) => (Finish::Error, Vec::new(), Some(error)),
-            Err(Stop::Halt(halt)) => return Err(halt),
-            Err(Stop::Failed(error)) if error.kind() == ErrorKind::Cancelled => {
-                (Finish::Cancelled, Vec::new(), None)
+            Err(Interruption::Halt(Halt::Failed(error))) => (FinishReason::Error, Vec::new(), Some(error)),
+            Err(Interruption::Halt(halt)) => return Err(halt),
+            Err(Interruption::Failed(error)) if error.kind() == ErrorKind::Cancelled => {
+                (FinishReason::Cancelled, Vec::new(), None)
             }
-            Err(Stop::OutOfTime) => (Finish::MaxSteps, Vec::new(), None),
-            Err(Stop::Failed(error)) => (Finish::Error, Vec::new(), Some(error)),
+            Err(Interruption::OutOfTime) => (FinishReason::MaxSteps, Vec::new(), None),
+            Err(Interruption::Failed(error)) => (FinishReason::Error, Vec::new(), Some(error)),
         };
         self.settle(cx, chat, transcript).await;
-        Ok(self.end(cx, transcript, talk, (finish, warnings, error)))
+        Ok(self.end(cx, transcript, log, (finish, warnings, error)))
     }
 
     async fn steps(
         &self,
         cx: &RunContext,
-        chat: &ChatRun,
+        chat: &ConversationInput,
         transcript: &mut Transcript,
-        talk: &Arc<Talk>,
-        standing: &Standing,
-    ) -> Result<(Finish, Vec<String>), Stop> {
-        let at = self.ready(cx, chat, transcript, talk, standing).await?;
+        log: &Arc<TurnLog>,
+        mode: &TurnMode,
+    ) -> Result<(FinishReason, Vec<String>), Interruption> {
+        let at = self.ready(cx, chat, transcript, log, mode).await?;
         let images = self.images(&at, transcript).await;
         let (mut warnings, mut is_forced) = (Vec::new(), false);
         loop {
             if let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) {
                 if last.calls.is_empty() {
                     let is_beyond = is_forced || last.step > at.budget.steps;
-                    warnings.extend(remark(&last.answer).map(|template| at.say(&Message::new(template))));
-                    return Ok((if is_beyond { Finish::MaxSteps } else { Finish::Stop }, warnings));
+                    warnings.extend(remark(&last.response).map(|template| at.say(&Message::new(template))));
+                    return Ok((
+                        if is_beyond { FinishReason::MaxSteps } else { FinishReason::Stop },
+                        warnings,
+                    ));
                 }
                 if at.cancel.is_cancelled() {
                     self.abandon(cx, &at, transcript).await;
@@ -162,10 +165,10 @@ impl Chat {
             is_forced = spent.is_some();
             warnings.extend(spent.as_ref().map(|message| at.say(message)));
             let is_shortened = match self.answer(cx, chat, &at, transcript, &images, is_forced).await {
-                Err(Stop::OutOfTime) => {
+                Err(Interruption::OutOfTime) => {
                     // What was told of the answer by then is what there is.
                     warnings.extend((!is_forced).then(|| at.say(&at.no_more_time())));
-                    return Ok((Finish::MaxSteps, warnings));
+                    return Ok((FinishReason::MaxSteps, warnings));
                 }
                 answered => answered?,
             };
@@ -180,11 +183,11 @@ impl Chat {
     async fn ready(
         &self,
         cx: &RunContext,
-        chat: &ChatRun,
+        chat: &ConversationInput,
         transcript: &Transcript,
-        talk: &Arc<Talk>,
-        standing: &Standing,
-    ) -> Result<At, Stop> {
+        log: &Arc<TurnLog>,
+        mode: &TurnMode,
+    ) -> Result<TurnContext, Interruption> {
         let run = cx.run();
         if let Some(error) = cx.denial() {
             return Err(or_back(error));
@@ -205,13 +208,13 @@ impl Chat {
             Some(agent) => {
                 let pinned = pinned(&self.0.tools, run.space, agent).await.map_err(or_back)?;
                 let bound = bound(&self.0.tools.in_space(run.space), agent, &pinned);
-                self.0.known_tools.of(agent, &bound, standing.is_kept)
+                self.0.toolbox_cache.of(agent, &bound, mode.is_kept)
             }
             None => Arc::default(),
         };
         let tools = self.0.tools.in_space(run.space);
-        let named = open.into_iter().flat_map(|turn| &turn.input).flat_map(Letter::tools);
-        let named = named.filter_map(|name| offer(&*tools.get(name)?, None, standing.is_kept));
+        let named = open.into_iter().flat_map(|turn| &turn.input).flat_map(InboxMessage::tools);
+        let named = named.filter_map(|name| offer(&*tools.get(name)?, None, mode.is_kept));
         let options = match &agent {
             Some(agent) => chat.asking.options.or(&agent.spec.config.options),
             None => chat.asking.options.clone(),
@@ -219,10 +222,10 @@ impl Chat {
         // The text of the tool that ends the turn is not checked against a response format.
         let has_format = options.response_format().is_some();
         let own = own.iter().cloned().chain(named);
-        let own = own.filter(|offered: &Offered| !has_format || !ends_turn(offered));
+        let own = own.filter(|offered: &OfferedTool| !has_format || !ends_turn(offered));
         let toolbox = Toolbox::new(&chat.client_tools, &[], own);
         let wanted = chat.asking.wanted.or(agent.as_deref());
-        let asker = Asker { space: run.space, user: run.user };
+        let asker = SpaceUser { space: run.space, user: run.user };
         let chosen = self.0.models.find(asker, &wanted).await.map_err(or_back)?;
         let turn = open.map_or(1, |turn| turn.turn);
         tracing::info!(
@@ -230,30 +233,30 @@ impl Chat {
             agent.id = chat.agent.map(|agent| agent.to_string()), chat.tools = toolbox.len(),
             chat.model = format!("{}/{}", chosen.provider, chosen.name), "Chat: tools loaded"
         );
-        let (budget, within) = (Budget::of(agent.as_deref()), &standing.within);
+        let (budget, enclosing) = (TurnBudget::of(agent.as_deref()), &mode.enclosing);
         let own = || ConversationId::from(Uuid::from(run.id));
-        Ok(At {
+        Ok(TurnContext {
             conversation: run.id,
             turn,
             caller,
-            allowance: Arc::new(budget.left(open, &toolbox, within.allowance.clone())),
+            allowance: Arc::new(budget.left(open, &toolbox, enclosing.allowance.clone())),
             worked: open.map(Turn::worked).unwrap_or_default(),
-            recorded: standing.is_kept.then(own).or(within.conversation),
+            recorded: mode.is_kept.then(own).or(enclosing.conversation),
             budget,
             agent,
             toolbox,
             chosen,
-            talk: talk.clone(),
+            log: log.clone(),
             cancel: cx.cancellation().clone(),
-            is_kept: standing.is_kept,
-            is_durable: standing.is_durable,
-            depth: within.depth,
+            is_kept: mode.is_kept,
+            is_durable: mode.is_durable,
+            depth: enclosing.depth,
             began: Instant::now(),
         })
     }
 
     pub(crate) async fn agent(&self, space: SpaceId, name: &str) -> Result<Arc<Agent>, CallError> {
-        let found = self.0.around.agent(space, name).await?;
+        let found = self.0.host.agent(space, name).await?;
         let none = || CallError::new(ErrorKind::NotFound, Message::new(&NO_AGENT));
         let agent = found.ok_or_else(none)?;
         if !agent.spec.is_active {
@@ -267,14 +270,14 @@ impl Chat {
     async fn answer(
         &self,
         cx: &RunContext,
-        chat: &ChatRun,
-        at: &At,
+        chat: &ConversationInput,
+        at: &TurnContext,
         transcript: &mut Transcript,
         images: &Images,
         is_last: bool,
-    ) -> Result<bool, Stop> {
+    ) -> Result<bool, Interruption> {
         let step = transcript.open().map_or(1, |turn| steps_of(turn) + 1);
-        let tools = at.toolbox.shown(transcript);
+        let tools = at.toolbox.for_model(transcript);
         let mut question = request(chat, at.agent.as_deref(), transcript, &at.chosen, tools, images);
         question.context_tokens = at.chosen.window;
         let left_out = question.options.take_unsupported().into_iter().map(|name| {
@@ -284,7 +287,7 @@ impl Chat {
         let left_out: Vec<String> = left_out.collect();
         // What was refused once in this turn is not asked again.
         for name in
-            transcript.open().into_iter().flat_map(|turn| &turn.steps).flat_map(|step| &step.answer.dropped)
+            transcript.open().into_iter().flat_map(|turn| &turn.steps).flat_map(|step| &step.response.dropped)
         {
             question.leave_out(name);
         }
@@ -299,38 +302,38 @@ impl Chat {
             // What was wanted of the first answer was given; a model that must call in each never ends.
             question.tool_choice = ToolChoice::Auto;
         }
-        let mut is_shortened = fit(&mut question, at.chosen.window, Squeeze::Gently);
+        let mut is_shortened = fit_request(&mut question, at.chosen.window, FitMode::Window);
         tracing::info!(
             conversation.id = %at.conversation, request.id = at.caller.request.as_ref().map(display),
             turn = at.turn, step, "Chat: model call {step}"
         );
         let until = Instant::now() + if is_last { LAST_WORDS } else { at.left() };
-        let telling = Telling { at, step, until };
+        let sink = ResponseSink { at, step, until };
         let earlier = transcript.open().into_iter().flat_map(Turn::warnings);
         let mut known: HashSet<String> = earlier.map(str::to_owned).collect();
         let mut answered = None;
-        let key = key::answer(at.turn, step);
-        let asked = cx.step::<_, Stop>(&key, Effect::Read, || async {
-            let mut asked = ask(&at.chosen, &question, &telling).await;
+        let key = key::response(at.turn, step);
+        let asked = cx.step::<_, Interruption>(&key, Effect::Read, || async {
+            let mut asked = request_response(&at.chosen, &question, &sink).await;
             for _ in 0..MOST_SQUEEZES {
                 let is_too_long = asked.as_ref().is_err_and(|error| error.message().id() == TOO_LONG);
-                if !is_too_long || !fit(&mut question, at.chosen.window, Squeeze::Hard) {
+                if !is_too_long || !fit_request(&mut question, at.chosen.window, FitMode::Half) {
                     break;
                 }
                 is_shortened = true;
-                asked = ask(&at.chosen, &question, &telling).await;
+                asked = request_response(&at.chosen, &question, &sink).await;
             }
             let checked = async {
                 let answer = asked?;
                 let answer = match question.tool_choice {
-                    ToolChoice::None => last_answer(&question, answer, &telling).await?,
+                    ToolChoice::None => final_response(&question, answer, &sink).await?,
                     ToolChoice::Auto | ToolChoice::Required | ToolChoice::Tool(_) => answer,
                 };
-                in_format(&question, answer, &telling).await
+                in_format(&question, answer, &sink).await
             };
             let mut answer = checked.await.map_err(|error| match error.message().id() == OUT_OF_TIME.id {
-                true => Stop::OutOfTime,
-                false => Stop::Failed(error),
+                true => Interruption::OutOfTime,
+                false => Interruption::Failed(error),
             })?;
             answer.warnings.extend(left_out);
             // A warning is given once in a turn, however many requests it comes from.
@@ -342,10 +345,10 @@ impl Chat {
         });
         match (asked.await?, answered) {
             (StepOutcome::Done(_), Some(answer)) => {
-                at.tell(step, &answer);
+                at.emit(step, &answer);
                 let calls = answer.calls.iter().filter_map(begun).collect();
                 if let Some(turn) = transcript.turns.last_mut() {
-                    turn.steps.push(TurnStep { step, answer, calls });
+                    turn.steps.push(TurnStep { step, response: answer, calls });
                 }
                 Ok(is_shortened)
             }
@@ -356,15 +359,14 @@ impl Chat {
     }
 
     /// The files of the user's that are images of the conversation.
-    async fn images(&self, at: &At, transcript: &Transcript) -> Images {
+    async fn images(&self, at: &TurnContext, transcript: &Transcript) -> Images {
         let mut images = Images::default();
-        for url in shown_images(transcript) {
+        for url in sent_images(transcript) {
             if images.known.contains_key(&url) || url.starts_with("data:") {
                 continue;
             }
-            let (space, user) = (at.caller.space, at.caller.user);
             // Where it is no file of ours, the provider may fetch it.
-            let file = self.0.around.file(space, user, &url, LARGEST_IMAGE).await;
+            let file = self.0.host.read_file(at.owner(), &url, LARGEST_IMAGE).await;
             let found = file.map(|file| crate::files::as_image(&file)).ok().or_else(|| image(&url));
             if let Some(image) = found {
                 images.known.insert(url, image);
@@ -375,18 +377,18 @@ impl Chat {
 }
 
 pub(crate) fn request_of(turn: &Turn) -> Option<&str> {
-    turn.input.iter().rev().find_map(|letter| letter.asked()?.request.as_deref())
+    turn.input.iter().rev().find_map(|inbox_message| inbox_message.turn_request()?.request.as_deref())
 }
 
 pub(crate) fn locale_of(turn: &Turn) -> Locale {
-    let asked = turn.input.iter().filter_map(Letter::asked).next_back();
+    let asked = turn.input.iter().filter_map(InboxMessage::turn_request).next_back();
     asked.map_or_else(Locale::default, |asked| asked.locale)
 }
 
 /// What is away now may be there in a moment; all else is the turn's failure.
-fn or_back(error: CallError) -> Stop {
+fn or_back(error: CallError) -> Interruption {
     match Halt::from(error) {
-        Halt::Failed(error) => Stop::Failed(error),
-        halt @ (Halt::Suspend(_) | Halt::Lost | Halt::Release) => Stop::Halt(halt),
+        Halt::Failed(error) => Interruption::Failed(error),
+        halt @ (Halt::Suspend(_) | Halt::Lost | Halt::Release) => Interruption::Halt(halt),
     }
 }

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::Chat;
+use crate::conversations::Conversations;
 use crate::event::{ChatEvent, steps_of};
-use crate::live::Talk;
-use crate::models::Chosen;
-use crate::toolbox::{How, Toolbox};
-use crate::transcript::{Answer, CallState, Finish, StepCall, Transcript, Turn, arguments};
+use crate::models::{SelectedModel, SpaceUser};
+use crate::toolbox::{CallTarget, Toolbox};
+use crate::transcript::{CallState, FinishReason, StepCall, StoredResponse, Transcript, Turn, arguments};
+use crate::turn_log::TurnLog;
 
 haft_core::templates! {
     NO_MORE_STEPS = "chat.noMoreSteps",
@@ -38,16 +38,16 @@ haft_core::templates! {
 pub(crate) const STOP: &str = "stop_response";
 
 /// All that a turn is carried on with.
-pub(crate) struct At {
+pub(crate) struct TurnContext {
     pub(crate) conversation: RunId,
     pub(crate) turn: u32,
     pub(crate) caller: Caller,
     pub(crate) agent: Option<Arc<Agent>>,
     pub(crate) toolbox: Toolbox,
-    pub(crate) chosen: Chosen,
-    pub(crate) talk: Arc<Talk>,
+    pub(crate) chosen: SelectedModel,
+    pub(crate) log: Arc<TurnLog>,
     pub(crate) cancel: CancellationToken,
-    pub(crate) budget: Budget,
+    pub(crate) budget: TurnBudget,
     /// What is left of it, also for the agents that this one asks.
     pub(crate) allowance: Arc<Allowance>,
     /// So long the turn was worked on before it was taken up now.
@@ -65,14 +65,14 @@ pub(crate) struct At {
 
 /// What a turn may cost.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Budget {
+pub(crate) struct TurnBudget {
     pub(crate) steps: u32,
     pub(crate) calls: usize,
     pub(crate) time: Duration,
     tokens: u64,
 }
 
-impl Budget {
+impl TurnBudget {
     pub(crate) fn of(agent: Option<&Agent>) -> Self {
         let none = AgentConfig::default();
         let config = agent.map_or(&none, |agent| &agent.spec.config);
@@ -121,7 +121,12 @@ fn is_refused(result: &Value) -> bool {
     result["attempts"] == 0 && result["error"]["kind"] == json!(ErrorKind::BudgetExceeded)
 }
 
-impl At {
+impl TurnContext {
+    /// The user of the turn.
+    pub(crate) fn owner(&self) -> SpaceUser {
+        SpaceUser { space: self.caller.space, user: self.caller.user }
+    }
+
     /// Returns the options that all calls of the turn share.
     pub(crate) fn options(&self, call: &StepCall, transcript: &Transcript) -> CallOptions {
         let options = CallOptions {
@@ -142,7 +147,7 @@ impl At {
     /// What of the budget is spent, where the next answer has to be the last.
     pub(crate) fn spent(&self, transcript: &Transcript) -> Option<Message> {
         let open = transcript.open()?;
-        let Budget { steps, tokens, .. } = self.budget;
+        let TurnBudget { steps, tokens, .. } = self.budget;
         if steps_of(open) >= steps {
             return Some(Message::new(&NO_MORE_STEPS).with("most", steps));
         }
@@ -166,62 +171,71 @@ impl At {
     }
 
     /// Whether a call ended the turn, or whoever asked has calls to carry out.
-    pub(crate) fn over(&self, transcript: &Transcript) -> Option<Finish> {
+    pub(crate) fn over(&self, transcript: &Transcript) -> Option<FinishReason> {
         let last = transcript.open()?.steps.last()?;
         let is_client = |call: &StepCall| {
-            call.state == CallState::Running && matches!(self.toolbox.how(&call.name), Some(How::Client))
+            call.state == CallState::Running
+                && matches!(self.toolbox.target(&call.name), Some(CallTarget::Client))
         };
         if last.calls.iter().any(is_client) {
-            return Some(Finish::ToolCalls);
+            return Some(FinishReason::ToolCalls);
         }
-        last.calls.iter().any(|call| self.stops(call)).then_some(Finish::ToolStop)
+        last.calls.iter().any(|call| self.stops(call)).then_some(FinishReason::ToolStop)
     }
 
     fn stops(&self, call: &StepCall) -> bool {
         let CallState::Done(result) = &call.state else { return false };
-        let is_it = match self.toolbox.how(&call.name) {
-            Some(How::Tool(bound)) => bound.id == STOP,
-            Some(How::Client | How::FindTools | How::TaskResult | How::ReadResult) | None => false,
+        let is_it = match self.toolbox.target(&call.name) {
+            Some(CallTarget::Tool(bound)) => bound.id == STOP,
+            Some(
+                CallTarget::Client | CallTarget::FindTools | CallTarget::TaskResult | CallTarget::ReadResult,
+            )
+            | None => false,
         };
         is_it && result["success"] == true
     }
 
     /// Tells of an answer what was not told while it came.
-    pub(crate) fn tell(&self, step: u32, answer: &Answer) {
+    pub(crate) fn emit(&self, step: u32, answer: &StoredResponse) {
         for message in &answer.warnings {
             tracing::warn!(
                 conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(display),
                 turn = self.turn, step, "Chat: {message}"
             );
-            self.talk.tell(ChatEvent::Warning { message: message.clone() });
+            self.log.emit(ChatEvent::Warning { message: message.clone() });
         }
         for call in answer.calls.iter().filter_map(begun) {
             tracing::info!(
                 conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(display),
                 turn = self.turn, step, call.id = %call.call_id, tool.name = call.name, "Chat: tool call"
             );
-            self.talk.tell(ChatEvent::called(step, &call));
+            self.log.emit(ChatEvent::called(step, &call));
         }
     }
 
     /// The turn as the log has it.
-    pub(crate) fn logged(&self) -> Logged {
+    pub(crate) fn logged(&self) -> TurnLabels {
         let Caller { space, request, .. } = &self.caller;
-        Logged { space: *space, conversation: self.conversation, request: request.clone(), turn: self.turn }
+        TurnLabels {
+            space: *space,
+            conversation: self.conversation,
+            request: request.clone(),
+            turn: self.turn,
+        }
     }
 }
 
 /// A turn as the log has it.
-pub(crate) struct Logged {
+pub(crate) struct TurnLabels {
     pub(crate) space: SpaceId,
     pub(crate) conversation: RunId,
     pub(crate) request: Option<RequestId>,
     pub(crate) turn: u32,
 }
 
-impl Chat {
+impl Conversations {
     /// Says in the log what came of a call, and tells who listens.
-    pub(crate) fn done(&self, turn: Logged, result: &ToolExecutionResult) {
+    pub(crate) fn done(&self, turn: TurnLabels, result: &ToolExecutionResult) {
         let kind = || Some(self.0.tools.in_space(turn.space).get(&result.tool_name)?.spec.kind.to_string());
         tracing::info!(
             conversation.id = %turn.conversation, request.id = turn.request.as_ref().map(display), turn = turn.turn,

@@ -1,4 +1,4 @@
-//! Results of calls as the journal keeps them and the model reads them: whole, or cut to what it can use.
+//! Results of calls as the journal stores them and the model reads them: complete, or truncated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use haft_core::{CallError, CallId, ErrorKind, Locale, ToolExecutionResult};
 use serde_json::{Map, Value, json};
 
-/// A result that is larger is cut.
-const LARGEST: usize = 32 << 10;
+/// Maximum size of a complete result, in bytes.
+const MAX_SIZE: usize = 32 << 10;
 
-/// So much of it is shown from its beginning, in bytes.
+/// Size of the beginning that a truncated result contains, in bytes.
 const HEAD: usize = 8 << 10;
 
-/// So many fields of a value are named in its shape, and so deep.
-const MOST_FIELDS: usize = 24;
-const DEEPEST: usize = 3;
+/// Maximum number of fields of an object in a shape, and maximum depth of a shape.
+const MAX_FIELDS: usize = 24;
+const MAX_DEPTH: usize = 3;
 
-/// A result as doors show it.
-pub(crate) fn shown(result: &ToolExecutionResult, locale: Locale) -> Value {
+/// A result in its API form.
+pub(crate) fn to_json(result: &ToolExecutionResult, locale: Locale) -> Value {
     serde_json::to_value(result.localized(locale)).unwrap_or_default()
 }
 
@@ -31,45 +31,45 @@ pub(crate) fn failed(call_id: &CallId, name: &str, error: CallError, locale: Loc
         attempts: 0,
         cached: false,
     };
-    shown(&result, locale)
+    to_json(&result, locale)
 }
 
-/// A result that was kept, as those hear of it who listen. Its words are those it had then.
-pub(crate) fn heard(kept: &Value) -> Option<ToolExecutionResult> {
-    let outcome = match (kept["success"].as_bool()?, &kept["error"]) {
-        (true, _) => Ok(Arc::new(kept["data"].clone())),
+/// Reads a stored result for listeners. Its texts stay in the language in which they were stored.
+pub(crate) fn from_json(stored: &Value) -> Option<ToolExecutionResult> {
+    let outcome = match (stored["success"].as_bool()?, &stored["error"]) {
+        (true, _) => Ok(Arc::new(stored["data"].clone())),
         (false, error) => {
             let kind = serde_json::from_value(error["kind"].clone()).unwrap_or(ErrorKind::Internal);
             Err(CallError::text(kind, error["message"].as_str().unwrap_or_default()))
         }
     };
     Some(ToolExecutionResult {
-        call_id: kept["callId"].as_str()?.parse().ok()?,
-        tool_name: kept["toolName"].as_str()?.into(),
+        call_id: stored["callId"].as_str()?.parse().ok()?,
+        tool_name: stored["toolName"].as_str()?.into(),
         outcome,
-        execution_time: Duration::from_millis(kept["executionTime"].as_u64().unwrap_or_default()),
-        attempts: kept["attempts"].as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or_default(),
-        cached: kept["cached"].as_bool().unwrap_or_default(),
+        execution_time: Duration::from_millis(stored["executionTime"].as_u64().unwrap_or_default()),
+        attempts: stored["attempts"].as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or_default(),
+        cached: stored["cached"].as_bool().unwrap_or_default(),
     })
 }
 
-/// What the loop itself answers.
-pub(crate) fn answered(call_id: &CallId, name: &str, data: Value) -> Value {
+/// The result of a tool of the chat loop itself.
+pub(crate) fn succeeded(call_id: &CallId, name: &str, data: Value) -> Value {
     json!({
         "success": true, "data": data, "callId": call_id, "toolName": name,
         "executionTime": 0, "attempts": 1, "cached": false,
     })
 }
 
-/// The text of a result that is too large to be shown whole.
+/// Returns the text of a result that is too large for a model. Returns `None` for other results.
 pub(crate) fn too_large(result: &Value) -> Option<String> {
     let data = result.get("data")?;
     let text = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
-    (text.len() > LARGEST).then_some(text)
+    (text.len() > MAX_SIZE).then_some(text)
 }
 
-/// Puts in the place of a result its beginning, its shape, and where the whole is.
-pub(crate) fn cut(result: &mut Value, text: &str, handle: Option<String>) {
+/// Replaces a result by its beginning, its shape, and the handle of the complete result.
+pub(crate) fn truncate(result: &mut Value, text: &str, handle: Option<String>) {
     let shape = result.get("data").map(|data| shape(data, 0));
     let how = match &handle {
         Some(_) => {
@@ -84,7 +84,7 @@ pub(crate) fn cut(result: &mut Value, text: &str, handle: Option<String>) {
         "handle": handle,
         "head": head(text, HEAD),
     });
-    // What another agent took to answer counts, however long its answer is.
+    // The cost of another agent's response counts, even if the response is truncated.
     for cost in ["calls", "tokens"] {
         if let Some(count) = result["data"][cost].as_u64() {
             shown[cost] = json!(count);
@@ -93,7 +93,7 @@ pub(crate) fn cut(result: &mut Value, text: &str, handle: Option<String>) {
     result["data"] = shown;
 }
 
-/// The beginning of a text, not longer than so many bytes.
+/// The beginning of a text with at most `most` bytes.
 pub(crate) fn head(text: &str, most: usize) -> &str {
     let mut end = most.min(text.len());
     while !text.is_char_boundary(end) {
@@ -102,25 +102,25 @@ pub(crate) fn head(text: &str, most: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// What a value is made of.
+/// Describes the types and sizes of a value.
 fn shape(value: &Value, depth: usize) -> Value {
     match value {
         Value::Null => json!("null"),
         Value::Bool(_) => json!("boolean"),
         Value::Number(_) => json!("number"),
         Value::String(text) => json!(format!("text of {} characters", text.chars().count())),
-        Value::Array(items) if depth >= DEEPEST => json!(format!("list of {}", items.len())),
+        Value::Array(items) if depth >= MAX_DEPTH => json!(format!("list of {}", items.len())),
         Value::Array(items) => {
             let each = items.first().map(|item| shape(item, depth + 1));
             json!({"list": items.len(), "each": each})
         }
-        Value::Object(fields) if depth >= DEEPEST => json!(format!("object of {} fields", fields.len())),
+        Value::Object(fields) if depth >= MAX_DEPTH => json!(format!("object of {} fields", fields.len())),
         Value::Object(fields) => {
-            let named = fields.iter().take(MOST_FIELDS);
+            let named = fields.iter().take(MAX_FIELDS);
             let mut shown: Map<String, Value> =
                 named.map(|(name, value)| (name.clone(), shape(value, depth + 1))).collect();
-            if fields.len() > MOST_FIELDS {
-                shown.insert("…".to_owned(), json!(format!("{} more", fields.len() - MOST_FIELDS)));
+            if fields.len() > MAX_FIELDS {
+                shown.insert("…".to_owned(), json!(format!("{} more", fields.len() - MAX_FIELDS)));
             }
             Value::Object(shown)
         }
@@ -132,27 +132,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_that_was_kept_is_heard_as_it_was() {
+    fn stored_result_is_read_for_listeners() {
         let error = CallError::text(haft_core::ErrorKind::Server, "down");
-        let kept = failed(&"c1".parse().expect("an id"), "weather", error, Locale::En);
-        let heard = heard(&kept).expect("a result");
-        assert_eq!((heard.call_id.as_str(), &*heard.tool_name), ("c1", "weather"));
-        assert_eq!(heard.error().map(CallError::kind), Some(ErrorKind::Server));
-        let kept = answered(&"c2".parse().expect("an id"), "weather", json!({"t": 1}));
-        assert_eq!(super::heard(&kept).and_then(|heard| heard.data().cloned()), Some(json!({"t": 1})));
+        let stored = failed(&"c1".parse().expect("an id"), "weather", error, Locale::En);
+        let read = from_json(&stored).expect("a result");
+        assert_eq!((read.call_id.as_str(), &*read.tool_name), ("c1", "weather"));
+        assert_eq!(read.error().map(CallError::kind), Some(ErrorKind::Server));
+        let stored = succeeded(&"c2".parse().expect("an id"), "weather", json!({"t": 1}));
+        assert_eq!(from_json(&stored).and_then(|read| read.data().cloned()), Some(json!({"t": 1})));
     }
 
     #[test]
-    fn a_large_result_is_cut_to_its_head_its_shape_and_its_handle() {
+    fn large_result_is_truncated_to_its_head_shape_and_handle() {
         let rows: Vec<Value> = (0..2000).map(|n| json!({"id": n, "name": "天气"})).collect();
         let mut result = json!({"success": true, "data": {"rows": rows, "total": 2000}});
         let text = too_large(&result).expect("too large");
-        cut(&mut result, &text, Some("artifact://x".to_owned()));
+        truncate(&mut result, &text, Some("artifact://x".to_owned()));
         let data = &result["data"];
         assert_eq!(data["shape"]["rows"]["list"], 2000);
         assert_eq!(data["shape"]["rows"]["each"]["id"], "number");
         assert_eq!((&data["handle"], &data["size"]), (&json!("artifact://x"), &json!(text.len())));
-        assert!(text.starts_with(data["head"].as_str().expect("text")) && result.to_string().len() < LARGEST);
+        assert!(
+            text.starts_with(data["head"].as_str().expect("text")) && result.to_string().len() < MAX_SIZE
+        );
         assert_eq!(too_large(&json!({"success": true, "data": "short"})), None);
     }
 }
