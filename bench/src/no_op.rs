@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use haft_engine::{
     Arguments, BoxFuture, BreakerKey, BreakerSettings, CallContext, CallError, CallRecord, CallSink,
-    ConfigError, Effect, Kind, Prepared, SinkError, Tool, ToolOutput, ToolService,
+    ConfigError, Effect, Kind, Prepared, SinkError, Tool, ToolContext, ToolOutput, ToolService,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Does nothing, as a plain function.
 pub(crate) async fn no_op(arguments: &Value) -> anyhow::Result<Value> {
@@ -23,7 +23,7 @@ impl Kind for NoOp {
         "no-op"
     }
 
-    fn prepare(&self, _: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
+    fn prepare(&self, _: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError> {
         Ok(Arc::new(Self { key: self.key.clone() }))
     }
 }

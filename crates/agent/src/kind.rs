@@ -5,13 +5,13 @@
 use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
 
-use haft_core::kind::{ConfigError, Kind, Prepared, ToolOutput};
+use haft_core::kind::{ConfigError, Kind, Prepared, ToolContext, ToolOutput};
 use haft_core::{
     Allowance, Arguments, BoxFuture, CallContext, CallError, Caller, Effect, ErrorKind, Message, Source,
     Violation,
 };
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
@@ -63,7 +63,8 @@ impl Kind for AgentKind {
         NAME
     }
 
-    fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
+    fn prepare(&self, tool: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        let config = tool.config;
         let unknown = config.keys().find(|name| !["agent", "agentId"].contains(&name.as_str()));
         if let Some(unknown) = unknown {
             return Err(Violation::new(unknown.as_str(), Message::new(&UNKNOWN_FIELD)).into());

@@ -9,7 +9,7 @@ use crate::schema::{AlsoAccepted, any_arguments};
 
 use crate::{
     Arguments, BoxFuture, BreakerKey, CallContext, CallError, ConfigError, Effect, Kind, Message, Prepared,
-    ToolName, ToolOutput, ToolSpec, Violation,
+    ToolContext, ToolName, ToolOutput, ToolSpec, Violation,
 };
 
 crate::templates! {
@@ -113,8 +113,8 @@ impl Kind for BuiltinKind {
         self.0.iter().flat_map(of).collect()
     }
 
-    fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
-        let wanted = config.get("tool").and_then(Value::as_str);
+    fn prepare(&self, tool: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        let wanted = tool.config.get("tool").and_then(Value::as_str);
         match self.0.iter().find(|tool| Some(tool.name()) == wanted) {
             Some(tool) => Ok(Arc::new(PreparedBuiltin(tool.clone()))),
             None => {

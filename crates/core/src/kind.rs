@@ -12,8 +12,8 @@ use crate::redact::Redactor;
 use crate::schema::AlsoAccepted;
 use crate::secret::SecretOwner;
 use crate::{
-    Arguments, CallContext, CallError, Effect, Message, PendingResult, ResultDelivery, SecretRef, ToolName,
-    ToolSpec, Violation,
+    Arguments, CallContext, CallError, Effect, Message, PendingResult, ResultDelivery, SecretRef, SpaceId,
+    ToolId, ToolName, ToolSpec, Violation,
 };
 
 /// A boxed future, for traits used as `dyn`.
@@ -41,7 +41,25 @@ pub trait Kind: Send + Sync {
     }
 
     /// Checks a definition's `config` and does all work that does not depend on a call.
-    fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError>;
+    fn prepare(&self, tool: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError>;
+}
+
+/// The tool version that a kind prepares.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolContext<'a> {
+    /// The space that owns the tool. `None` if the tool is visible in every space.
+    pub space: Option<SpaceId>,
+    pub tool: ToolIdentity<'a>,
+    /// The `config` of the definition.
+    pub config: &'a Map<String, Value>,
+}
+
+/// The id and name of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolIdentity<'a> {
+    /// `None` if the definition is checked before the tool has an id.
+    pub id: Option<&'a ToolId>,
+    pub name: &'a ToolName,
 }
 
 /// One tool version, ready to run.

@@ -51,7 +51,9 @@ pub use deferral::{CallbackBody, DeferredCall, PendingResult, ResultDelivery, Re
 pub use effect::{Effect, Policy};
 pub use error::{CallError, ErrorKind, Violation};
 pub use id::{AgentId, CallId, ConversationId, RequestId, RunId, SpaceId, ToolId, UserId};
-pub use kind::{BoxFuture, BreakerKey, ConfigError, CurlCommand, Kind, Prepared, ToolOutput};
+pub use kind::{
+    BoxFuture, BreakerKey, ConfigError, CurlCommand, Kind, Prepared, ToolContext, ToolIdentity, ToolOutput,
+};
 pub use locale::Locale;
 pub use message::{Message, Template};
 pub use model_options::{JsonSchemaFormat, ModelOptions, ResponseFormat};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use haft_engine::{
     Arguments, BoxFuture, BreakerSettings, CallContext, CallError, CallOptions, ConfigError, Effect, Kind,
-    Message, Prepared, Tool, ToolOutput, ToolService, Violation,
+    Message, Prepared, Tool, ToolContext, ToolOutput, ToolService, Violation,
 };
 use serde_json::{Map, Value, json};
 
@@ -19,8 +19,8 @@ impl Kind for Lookup {
     }
 
     /// Runs once per tool version. Checks and precomputes everything that does not depend on a call.
-    fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
-        match config.get("table") {
+    fn prepare(&self, tool: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        match tool.config.get("table") {
             Some(Value::Object(table)) => Ok(Arc::new(Table(table.clone()))),
             _ => Err(Violation::new("table", Message::verbatim("must be an object")).into()),
         }

@@ -64,8 +64,8 @@ pub use haft_core::{
     AgentId, Arguments, ArtifactBytes, ArtifactRef, Artifacts, Binding, BoxFuture, BreakerKey, CallContext,
     CallError, CallId, CallOptions, Caller, ConfigError, ConversationId, CurlCommand, Effect, ErrorKind,
     Kind, KindName, Locale, Message, Policy, PolicyRule, Prepared, Progress, RequestId, Source, SpaceId,
-    Template, ToolConfig, ToolExecutionResult, ToolId, ToolName, ToolOutput, ToolSchema, ToolSpec,
-    ToolVersion, TraceParent, UserId, Violation,
+    Template, ToolConfig, ToolContext, ToolExecutionResult, ToolId, ToolIdentity, ToolName, ToolOutput,
+    ToolSchema, ToolSpec, ToolVersion, TraceParent, UserId, Violation,
 };
 pub use haft_supervisor::{Supervisor, TaskHealth};
 pub use mock::MockKind;

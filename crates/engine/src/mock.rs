@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use haft_core::{
     Arguments, BoxFuture, BreakerKey, CallContext, CallError, ConfigError, Effect, ErrorKind, Kind, Message,
-    Prepared, ToolOutput, Violation,
+    Prepared, ToolContext, ToolOutput, Violation,
 };
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 haft_core::templates! {
     UNREADABLE = "mock.config",
@@ -59,8 +59,8 @@ impl Kind for MockKind {
         "mock"
     }
 
-    fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
-        let config: Config = Config::deserialize(config).map_err(|error| {
+    fn prepare(&self, tool: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        let config: Config = Config::deserialize(tool.config).map_err(|error| {
             Violation::new(haft_core::error::ROOT, Message::new(&UNREADABLE).with("reason", error))
         })?;
         let breaker_key = config.breaker_key.map(BreakerKey::new);

@@ -10,7 +10,7 @@ use haft_core::nearest::nearest;
 use haft_core::schema::{Admitted, any_arguments};
 use haft_core::{
     CallContext, CallError, CallId, Caller, CurlCommand, Effect, Kind, KindName, Message, PolicyRule,
-    Prepared, ToolName, ToolSchema, ToolSpec, Violation,
+    Prepared, SpaceId, ToolContext, ToolId, ToolIdentity, ToolName, ToolSchema, ToolSpec, Violation,
 };
 use serde_json::Value;
 
@@ -62,6 +62,8 @@ impl Kinds {
     /// run it on async threads.
     pub(crate) fn prepare(
         &self,
+        space: Option<SpaceId>,
+        id: Option<&ToolId>,
         spec: ToolSpec,
         native: Option<Arc<dyn Prepared>>,
     ) -> Result<PreparedTool, CallError> {
@@ -69,7 +71,7 @@ impl Kinds {
         let mut violations = Vec::new();
         let prepared = match native {
             Some(native) => Some(native),
-            None => match self.prepare_config(&mut spec) {
+            None => match self.prepare_config(space, id, &mut spec) {
                 Ok(prepared) => Some(prepared),
                 Err(found) => {
                     violations.extend(found);
@@ -111,12 +113,18 @@ impl Kinds {
 
     /// Prepares a stored definition, which was checked when it was saved. Its schemas are compiled at the
     /// first call.
-    pub(crate) fn prepare_stored(&self, spec: &ToolSpec) -> Result<Callable, CallError> {
+    pub(crate) fn prepare_stored(
+        &self,
+        space: Option<SpaceId>,
+        id: &ToolId,
+        spec: &ToolSpec,
+    ) -> Result<Callable, CallError> {
         if spec.input_schema.is_none() {
-            return self.prepare(spec.clone(), None).map(|tool| tool.callable);
+            return self.prepare(space, Some(id), spec.clone(), None).map(|tool| tool.callable);
         }
         let kind = self.find(&spec.kind).map_err(|violation| CallError::invalid(vec![violation]))?;
-        let prepared = kind.prepare(&spec.config).map_err(|error| CallError::invalid(error.0))?;
+        let prepared =
+            kind.prepare(&context(space, Some(id), spec)).map_err(|error| CallError::invalid(error.0))?;
         let policy = PolicyRule::read(spec.policy, spec.ask_when.as_deref())
             .map_err(|violation| CallError::invalid(vec![violation]))?;
         Ok(Callable {
@@ -132,13 +140,18 @@ impl Kinds {
         self.0.get(kind.as_str()).ok_or_else(|| Violation::new("type", self.unknown(kind)))
     }
 
-    fn prepare_config(&self, spec: &mut ToolSpec) -> Result<Arc<dyn Prepared>, Vec<Violation>> {
+    fn prepare_config(
+        &self,
+        space: Option<SpaceId>,
+        id: Option<&ToolId>,
+        spec: &mut ToolSpec,
+    ) -> Result<Arc<dyn Prepared>, Vec<Violation>> {
         let kind = self.find(&spec.kind).map_err(|violation| vec![violation])?;
         spec.kind = KindName::from(kind.name());
         let within_config = |error: haft_core::ConfigError| {
             error.0.into_iter().map(|violation| violation.within("config")).collect::<Vec<_>>()
         };
-        kind.prepare(&spec.config).map_err(within_config)
+        kind.prepare(&context(space, id, spec)).map_err(within_config)
     }
 
     fn unknown(&self, kind: &KindName) -> Message {
@@ -156,6 +169,10 @@ impl Kinds {
             None => Message::new(&UNKNOWN_KIND).with("kind", kind).with("known", known.join(", ")),
         }
     }
+}
+
+fn context<'a>(space: Option<SpaceId>, id: Option<&'a ToolId>, spec: &'a ToolSpec) -> ToolContext<'a> {
+    ToolContext { space, tool: ToolIdentity { id, name: &spec.name }, config: &spec.config }
 }
 
 /// Returns the compiled schema, or adds its errors to the violations.

@@ -109,7 +109,7 @@ impl ToolService {
         let mut prepared = Vec::new();
         for tool in tools {
             let (spec, native) = tool.into_parts()?;
-            prepared.push(self.prepare_with(spec, native)?);
+            prepared.push(self.prepare_shared(spec, native)?);
         }
         self.add_shared(prepared)
     }
@@ -117,7 +117,9 @@ impl ToolService {
     /// Adds a tool that a kind provides. Its definition is part of the program, so it is not checked, and its
     /// schemas are compiled at its first call, like those of a stored tool.
     pub(crate) fn register_provided(&self, spec: ToolSpec) -> Result<(), CallError> {
-        self.add_shared(vec![self.prepare_stored(spec)?]).map(drop)
+        let id = ToolId::Named(spec.name.clone());
+        let callable = self.0.kinds.prepare_stored(None, &id, &spec)?;
+        self.add_shared(vec![PreparedTool { spec, callable }]).map(drop)
     }
 
     fn add_shared(&self, tools: Vec<PreparedTool>) -> Result<Vec<Arc<ToolVersion>>, CallError> {
@@ -155,7 +157,7 @@ impl ToolService {
     /// Returns everything that is wrong with a definition, without registering it.
     pub fn validate(&self, tool: impl Into<Tool>) -> Result<(), CallError> {
         let (spec, native) = tool.into().into_parts()?;
-        self.prepare_with(spec, native).map(drop)
+        self.prepare_shared(spec, native).map(drop)
     }
 
     /// Validates arguments like a call would, without making one.
@@ -380,24 +382,20 @@ impl ToolService {
         breakers.map(|breakers| breakers.not_closed(Instant::now())).unwrap_or_default()
     }
 
-    /// Prepares a definition, or returns everything that is wrong with it. Slow: do not run it on async
-    /// threads.
-    pub fn prepare(&self, spec: ToolSpec) -> Result<PreparedTool, CallError> {
-        self.prepare_with(spec, None)
+    /// Prepares a stored version, even if it no longer passes the checks for saving.
+    pub fn prepare_stored(&self, version: &ToolVersion) -> Result<PreparedTool, CallError> {
+        let callable = self.0.kinds.prepare_stored(version.space_id, &version.id, &version.spec)?;
+        Ok(PreparedTool { spec: version.spec.clone(), callable })
     }
 
-    /// Prepares a stored definition, even if it no longer passes the checks for saving.
-    pub fn prepare_stored(&self, spec: ToolSpec) -> Result<PreparedTool, CallError> {
-        let callable = self.0.kinds.prepare_stored(&spec)?;
-        Ok(PreparedTool { spec, callable })
-    }
-
-    fn prepare_with(
+    /// Prepares a definition that is visible in every space.
+    fn prepare_shared(
         &self,
         spec: ToolSpec,
         native: Option<Arc<dyn Prepared>>,
     ) -> Result<PreparedTool, CallError> {
-        self.0.kinds.prepare(spec, native)
+        let id = ToolId::Named(spec.name.clone());
+        self.0.kinds.prepare(None, Some(&id), spec, native)
     }
 
     /// Returns the tools of one space: the shared ones, and its own.

@@ -119,7 +119,7 @@ impl Loader {
         version.spec.is_active = live.version.spec.is_active;
         let kinds = kinds.clone();
         let prepared = tokio::task::spawn_blocking(move || {
-            let callable = kinds.prepare_stored(&version.spec);
+            let callable = kinds.prepare_stored(version.space_id, &version.id, &version.spec);
             (version, callable)
         });
         let (version, callable) = prepared.await.map_err(|error| {
@@ -160,7 +160,11 @@ impl Loader {
 /// Prepares stored tools. A tool that can no longer be prepared is logged and skipped, without affecting the
 /// others.
 fn prepare_all(kinds: &Kinds, versions: Vec<ToolVersion>) -> Vec<(ToolVersion, Callable)> {
-    let prepare = |version: ToolVersion| match kinds.prepare_stored(&version.spec) {
+    let prepare = |version: ToolVersion| match kinds.prepare_stored(
+        version.space_id,
+        &version.id,
+        &version.spec,
+    ) {
         Ok(callable) => Some((version, callable)),
         Err(error) => {
             tracing::warn!(tool.id = %version.id, tool.name = %version.spec.name, %error, "A stored tool cannot be used");

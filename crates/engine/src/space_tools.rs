@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_core::{Arguments, BreakerKey, CallError, SpaceId, ToolId, ToolVersion};
+use haft_core::{Arguments, BreakerKey, CallError, SpaceId, ToolId, ToolSpec, ToolVersion};
 use tokio::time::Instant;
 
 use crate::breaker::Circuit;
@@ -30,6 +30,12 @@ impl SpaceTools<'_> {
     /// Returns the error for an unknown tool, with similar names.
     pub fn unknown(&self, name_or_id: &str) -> CallError {
         self.engine.catalog.unknown(self.space, name_or_id)
+    }
+
+    /// Prepares a definition of this space, or returns everything that is wrong with it. `id` is `None` for a
+    /// new tool. Slow: do not run it on async threads.
+    pub fn prepare(&self, id: Option<&ToolId>, spec: ToolSpec) -> Result<PreparedTool, CallError> {
+        self.engine.kinds.prepare(Some(self.space), id, spec, None)
     }
 
     /// Adds a tool, or replaces it by a new version.

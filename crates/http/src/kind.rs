@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_core::mask::Mask;
 use haft_core::redact::Redactor;
 use haft_core::text::CALLBACK_URL;
-use haft_core::{BreakerKey, ConfigError, Effect, Kind, Message, Prepared, Violation};
+use haft_core::{BreakerKey, ConfigError, Effect, Kind, Message, Prepared, ToolContext, Violation};
 use haft_egress::{Destination, Egress, Hosts, ToolPolicy};
 use haft_query::Query;
 use http::Method;
@@ -61,8 +61,8 @@ impl Kind for HttpKind {
         &["rest"]
     }
 
-    fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
-        let config = Config::parse(config).map_err(ConfigError)?;
+    fn prepare(&self, tool: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        let config = Config::parse(tool.config).map_err(ConfigError)?;
         let tool = prepare(&config, self.egress.clone()).map_err(ConfigError)?;
         Ok(Arc::new(tool))
     }

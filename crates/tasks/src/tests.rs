@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use haft_core::{
     Arguments, BoxFuture, CallContext, CallError, CallId, ConfigError, Effect, ErrorKind, Kind, Prepared,
-    RunId, SpaceId, ToolId, ToolOutput, ToolVersion,
+    RunId, SpaceId, ToolContext, ToolId, ToolOutput, ToolVersion,
 };
 use haft_engine::{CallRecord, CallSink, LoadedTools, SinkError, SourceState, Tool, ToolService, ToolSource};
 use haft_runs::{GiveUpReason, Program, Run, RunContext, RunStatus, Step};
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -26,7 +26,7 @@ impl Kind for Personal {
         "personal"
     }
 
-    fn prepare(&self, _: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
+    fn prepare(&self, _: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError> {
         Ok(Arc::new(Self))
     }
 }
@@ -252,8 +252,8 @@ impl Kind for Constant {
         "constant"
     }
 
-    fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
-        Ok(Arc::new(Self(config.get("value").cloned().unwrap_or_default())))
+    fn prepare(&self, tool: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        Ok(Arc::new(Self(tool.config.get("value").cloned().unwrap_or_default())))
     }
 }
 

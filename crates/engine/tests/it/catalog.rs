@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use haft_engine::{
     Arguments, BoxFuture, CallContext, CallError, CallOptions, CallRequest, Caller, ConfigError, Effect,
-    ErrorKind, Expected, Kind, Locale, Message, Prepared, Source, SpaceId, Tool, ToolId, ToolOutput,
-    ToolService, ToolVersion, Violation,
+    ErrorKind, Expected, Kind, Locale, Message, Prepared, Source, SpaceId, Tool, ToolContext, ToolId,
+    ToolOutput, ToolService, ToolVersion, Violation,
 };
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::{builder, mock};
@@ -110,8 +110,8 @@ impl Kind for Shout {
         &["yell"]
     }
 
-    fn prepare(&self, config: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
-        match config.get("suffix").and_then(Value::as_str) {
+    fn prepare(&self, tool: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        match tool.config.get("suffix").and_then(Value::as_str) {
             Some(suffix) => Ok(Arc::new(Shouting { suffix: suffix.to_owned() })),
             None => Err(Violation::new("suffix", Message::verbatim("must be a string")).into()),
         }
@@ -175,7 +175,8 @@ fn version(
 ) -> (ToolVersion, haft_engine::PreparedTool) {
     let input =
         haft_core::tool::input::parse(json!({"name": name, "description": "A mock.", "type": "mock"}));
-    let prepared = tools.prepare(input.expect("a definition").spec).expect("prepared");
+    let prepared =
+        tools.in_space(space(1)).prepare(None, input.expect("a definition").spec).expect("prepared");
     let now = Timestamp::UNIX_EPOCH;
     let version = ToolVersion {
         id: ToolId::Uuid(Uuid::from_u128(id)),

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use haft_engine::{
     Binding, BoxFuture, CallError, CallOptions, CallRequest, Caller, ConfigError, ErrorKind, Kind,
-    LoadedTools, Locale, Message, MockKind, Prepared, Source, SourceState, SpaceId, Tool, ToolId,
-    ToolService, ToolSource, ToolVersion,
+    LoadedTools, Locale, Message, MockKind, Prepared, Source, SourceState, SpaceId, Tool, ToolContext,
+    ToolId, ToolService, ToolSource, ToolVersion,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -142,9 +142,9 @@ impl Kind for Counting {
         "counting"
     }
 
-    fn prepare(&self, config: &serde_json::Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
+    fn prepare(&self, tool: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError> {
         self.0.fetch_add(1, Ordering::SeqCst);
-        MockKind.prepare(config)
+        MockKind.prepare(tool)
     }
 }
 
@@ -171,6 +171,41 @@ async fn a_reload_prepares_only_changed_tools() {
     assert_eq!(same, 99, "the others are the ones that were there");
 }
 
+/// A kind whose tools return the context that they were prepared in.
+struct Contextual;
+
+impl Kind for Contextual {
+    fn name(&self) -> &'static str {
+        "contextual"
+    }
+
+    fn prepare(&self, tool: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError> {
+        let data = json!({"space": tool.space, "id": tool.tool.id, "name": tool.tool.name});
+        let config = serde_json::Map::from_iter([("answers".to_owned(), json!([{"data": data}]))]);
+        MockKind.prepare(&ToolContext { config: &config, ..*tool })
+    }
+}
+
+#[tokio::test]
+async fn kind_prepares_a_tool_with_its_space_id_and_name() {
+    let source = Arc::new(MemorySource::default());
+    let stored = version(space(1), "stored", "contextual");
+    source.change(|tools| tools.push(stored.clone()));
+    let tools = builder().kind(Contextual).tools(source).build();
+    tools.register(Tool::new("shared", "A tool.", "contextual", json!({}))).expect("registered");
+    let caller =
+        Caller { space: space(1), user: None, source: Source::Api, locale: Locale::En, request: None };
+    for (name, expected) in [
+        ("stored", json!({"space": space(1), "id": stored.id, "name": "stored"})),
+        ("shared", json!({"space": null, "id": "shared", "name": "shared"})),
+    ] {
+        let options = CallOptions::default();
+        let request = CallRequest { tool: name.to_owned(), arguments: json!({}), options };
+        let result = tools.call(&caller, request).await.expect("a result");
+        assert_eq!(result.data(), Some(&expected));
+    }
+}
+
 /// A kind that signals when it prepares, and waits for a signal to continue.
 struct Waiting {
     begins: tokio::sync::mpsc::UnboundedSender<()>,
@@ -182,10 +217,10 @@ impl Kind for Waiting {
         "waiting"
     }
 
-    fn prepare(&self, config: &serde_json::Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
+    fn prepare(&self, tool: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError> {
         self.begins.send(()).expect("a test that waits");
         self.goes_on.lock().expect("a lock").recv().expect("a signal");
-        MockKind.prepare(config)
+        MockKind.prepare(tool)
     }
 }
 

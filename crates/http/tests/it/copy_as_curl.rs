@@ -34,7 +34,7 @@ fn command(stage: &Stage, definition: &Value, arguments: &Value) -> Result<CurlC
     let ToolInput { spec, .. } = parse(definition.clone()).expect("a definition");
     let space = SpaceId::from(Uuid::nil());
     let caller = Caller { space, user: None, source: Source::Api, locale: Locale::En, request: None };
-    let tool = stage.tools.prepare(spec).expect("a tool");
+    let tool = stage.tools.in_space(space).prepare(None, spec).expect("a tool");
     let made = tool.as_curl(&caller, &CALL.parse().expect("an id"), arguments.clone())?;
     Ok(made.expect("a request"))
 }

@@ -8,13 +8,13 @@ use haft_core::user::Scope;
 use haft_egress::Egress;
 use haft_engine::{
     Arguments, BoxFuture, BreakerSettings, CallContext, CallError, CallRecord, CallSink, ConfigError, Effect,
-    Kind, MockKind, Prepared, SinkError, Tool, ToolOutput, ToolService, ToolServiceBuilder,
+    Kind, MockKind, Prepared, SinkError, Tool, ToolContext, ToolOutput, ToolService, ToolServiceBuilder,
 };
 use haft_server::{ConnectionSettings, ModelSettings, Settings, StoredModels, StoredSecrets, StoredTools};
 use haft_store::{CallLog, Database, Key, MasterKeys, Store};
 use haft_testkit::Client;
 use secrecy::SecretString;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -29,7 +29,7 @@ impl Kind for Clumsy {
         "clumsy"
     }
 
-    fn prepare(&self, _: &Map<String, Value>) -> Result<Arc<dyn Prepared>, ConfigError> {
+    fn prepare(&self, _: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError> {
         Ok(Arc::new(Clumsy))
     }
 }

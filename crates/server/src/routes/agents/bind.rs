@@ -198,7 +198,7 @@ impl<'a> Binder<'a> {
             let was_pinned = stored.and_then(|stored| stored.pinned_version) == binding.pinned_version;
             // Also of the one that counts now: it stays when another takes its place.
             if binding.pinned_version.is_some() && !was_pinned {
-                match check_version_rights(self.state, self.visitor, tool.spec.clone()).await {
+                match check_version_rights(self.state, self.visitor, ToolVersion::clone(&tool)).await {
                     Ok(()) => {}
                     Err(error) if error.kind() == ErrorKind::Validation => {
                         say("pinnedVersion", error.message().clone());

@@ -90,7 +90,6 @@ pub(super) fn plan(
         }
     }
     let mut planning = Planning {
-        engine,
         visitor,
         before,
         there,
@@ -154,7 +153,6 @@ pub(super) async fn plan_secrets(
 }
 
 struct Planning<'a> {
-    engine: &'a ToolService,
     visitor: &'a Visitor,
     there: SpaceTools<'a>,
     /// Tools that imports made, by where they came from.
@@ -185,7 +183,7 @@ impl Planning<'_> {
             }
         }
         let ToolInput { spec, .. } = input::parse(Value::Object(definition)).map_err(CallError::invalid)?;
-        let prepared = self.engine.prepare(spec)?;
+        let prepared = self.there.prepare(before.as_ref().map(|before| &before.id), spec)?;
         check_rights(self.visitor, &prepared)?;
         let spec = prepared.spec().clone();
         let value = |spec| serde_json::to_value(spec).unwrap_or_default();

@@ -108,7 +108,7 @@ async fn of_tool(
 ) -> Result<Option<CurlCommand>, CallError> {
     let (tools, call_id) = (state.tools.clone(), call.row.call_id.clone());
     let work = tokio::task::spawn_blocking(move || {
-        tools.prepare_stored(version.spec.clone())?.as_curl(&caller, &call_id, arguments)
+        tools.prepare_stored(&version)?.as_curl(&caller, &call_id, arguments)
     });
     work.await.unwrap_or_else(|error| Err(unwritten().caused_by(error)))
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use haft_core::tool::input::{self, ToolInput};
-use haft_core::{CallError, ErrorKind, Message, SpaceId, ToolSpec, ToolVersion, Violation};
+use haft_core::{CallError, ErrorKind, Message, SpaceId, ToolVersion, Violation};
 use haft_engine::{PreparedTool, ToolService};
 use haft_store::{Page, PutTool, SecretOwnerId, VersionState};
 use secrecy::{ExposeSecret, SecretString};
@@ -97,10 +97,12 @@ fn read_definition(
         Place::Of(tool) => Some(tool),
         Place::Named => tools.in_space(space).get(spec.name.as_str()).filter(|tool| tool.space_id.is_some()),
     };
-    let before = before.as_ref().map(|tool| &tool.spec);
-    let lifted = haft_http::lift_credentials(&mut spec, before, |name| taken.contains(name));
+    let lifted = haft_http::lift_credentials(&mut spec, before.as_ref().map(|before| &before.spec), |name| {
+        taken.contains(name)
+    });
     let secrets = lifted.map_err(nothing_kept)?;
-    Ok(Definition { server_fields, prepared: tools.prepare(spec)?, secrets })
+    let id = before.as_ref().map(|before| &before.id);
+    Ok(Definition { server_fields, prepared: tools.in_space(space).prepare(id, spec)?, secrets })
 }
 
 fn nothing_kept(places: Vec<String>) -> CallError {
@@ -142,10 +144,11 @@ pub(crate) async fn new_secrets(
 pub(crate) async fn check_version_rights(
     state: &AppState,
     visitor: &Visitor,
-    spec: ToolSpec,
+    version: ToolVersion,
 ) -> Result<(), CallError> {
-    let tools = state.tools.clone();
-    let work = tokio::task::spawn_blocking(move || tools.prepare(spec));
+    let (tools, space) = (state.tools.clone(), visitor.space);
+    let prepare = move || tools.in_space(space).prepare(Some(&version.id), version.spec);
+    let work = tokio::task::spawn_blocking(prepare);
     let prepared = work.await.unwrap_or_else(|error| {
         Err(CallError::text(ErrorKind::Internal, "the version could not be checked").caused_by(error))
     })?;

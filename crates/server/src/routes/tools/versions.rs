@@ -132,7 +132,7 @@ async fn roll_back(
     let Which { version } = read(body)?;
     let tool = changeable(&state, caller.space, &id).await?;
     let kept = get(&state, caller.space, &tool.id, version).await?;
-    check_version_rights(&state, &visitor, kept.spec).await?;
+    check_version_rights(&state, &visitor, kept).await?;
     let expected = if_match(&headers)?.unwrap_or(tool.version);
     let note = Message::new(&ROLLED_BACK).with("version", version).render(caller.locale);
     let store = state.store_for(&visitor);
@@ -152,7 +152,7 @@ async fn approve(
     let Which { version } = read(body)?;
     let tool = changeable(&state, caller.space, &id).await?;
     let kept = get(&state, caller.space, &tool.id, version).await?;
-    check_version_rights(&state, &visitor, kept.spec).await?;
+    check_version_rights(&state, &visitor, kept).await?;
     let expected = if_match(&headers)?.unwrap_or(tool.version);
     let tool = state.store_for(&visitor).approve_version(caller.space, &tool.id, version, expected).await?;
     state.tools.renew(caller.space).await?;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use haft_core::agent::AgentSpec;
-use haft_core::{AgentId, CallError, ErrorKind, Message, SpaceId, ToolId, ToolSpec, ToolVersion};
+use haft_core::{AgentId, CallError, ErrorKind, Message, SpaceId, ToolId, ToolVersion};
 use haft_engine::{Expected, now};
 use haft_store::{Force, PutTool, VersionState};
 use serde_json::{Value, json};
@@ -49,14 +49,14 @@ pub(super) async fn unusable(
 
 /// A note for each tool that an export leaves out, with the reason.
 pub(super) async fn left_out(state: &AppState, unusable: &[ToolVersion]) -> Result<Vec<Message>, CallError> {
-    let specs: Vec<ToolSpec> = unusable.iter().map(|tool| tool.spec.clone()).collect();
+    let unusable = unusable.to_vec();
     let tools = state.tools.clone();
-    let note = move |spec: ToolSpec| {
-        let note = Message::new(&UNUSABLE).with("name", &spec.name);
-        let error = tools.prepare_stored(spec).err()?;
+    let note = move |tool: ToolVersion| {
+        let note = Message::new(&UNUSABLE).with("name", &tool.spec.name);
+        let error = tools.prepare_stored(&tool).err()?;
         Some(note.with_messages("reason", vec![error.message().clone()]))
     };
-    let work = tokio::task::spawn_blocking(move || specs.into_iter().filter_map(note).collect());
+    let work = tokio::task::spawn_blocking(move || unusable.into_iter().filter_map(note).collect());
     work.await.map_err(|error| {
         CallError::text(ErrorKind::Internal, "the tools could not be checked").caused_by(error)
     })
