@@ -40,6 +40,12 @@ pub trait Kind: Send + Sync {
         Vec::new()
     }
 
+    /// Returns the fields of a config for credentials, whatever they contain. A literal credential is
+    /// stored as a secret when its definition is saved, and replaced by a reference to the secret.
+    fn credentials<'a>(&self, _config: &'a mut Map<String, Value>) -> Vec<CredentialField<'a>> {
+        Vec::new()
+    }
+
     /// Checks a definition's `config` and does all work that does not depend on a call.
     fn prepare(&self, tool: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError>;
 }
@@ -60,6 +66,18 @@ pub struct ToolIdentity<'a> {
     /// `None` if the definition is checked before the tool has an id.
     pub id: Option<&'a ToolId>,
     pub name: &'a ToolName,
+}
+
+/// A field of a config for a credential.
+#[derive(Debug)]
+pub struct CredentialField<'a> {
+    /// The path within the config: `headers.X-Api-Key`.
+    pub path: String,
+    /// The name of the field, from which the secret gets its name.
+    pub name: String,
+    /// The start of the value that is not part of the credential, such as `Bearer`.
+    pub scheme: Option<String>,
+    pub value: &'a mut Value,
 }
 
 /// One tool version, ready to run.

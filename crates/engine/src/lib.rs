@@ -36,6 +36,7 @@ mod call_guard;
 mod catalog;
 mod clock;
 pub mod context;
+mod credentials;
 mod events;
 mod execute;
 mod lock;
@@ -62,10 +63,10 @@ pub use clock::now;
 pub use events::{CallEvent, Stage};
 pub use haft_core::{
     AgentId, Arguments, ArtifactBytes, ArtifactRef, Artifacts, Binding, BoxFuture, BreakerKey, CallContext,
-    CallError, CallId, CallOptions, Caller, ConfigError, ConversationId, CurlCommand, Effect, ErrorKind,
-    Kind, KindName, Locale, Message, Policy, PolicyRule, Prepared, Progress, RequestId, Source, SpaceId,
-    Template, ToolConfig, ToolContext, ToolExecutionResult, ToolId, ToolIdentity, ToolName, ToolOutput,
-    ToolSchema, ToolSpec, ToolVersion, TraceParent, UserId, Violation,
+    CallError, CallId, CallOptions, Caller, ConfigError, ConversationId, CredentialField, CurlCommand,
+    Effect, ErrorKind, Kind, KindName, Locale, Message, Policy, PolicyRule, Prepared, Progress, RequestId,
+    Source, SpaceId, Template, ToolConfig, ToolContext, ToolExecutionResult, ToolId, ToolIdentity, ToolName,
+    ToolOutput, ToolSchema, ToolSpec, ToolVersion, TraceParent, UserId, Violation,
 };
 pub use haft_supervisor::{Supervisor, TaskHealth};
 pub use mock::MockKind;

@@ -136,7 +136,7 @@ impl Kinds {
         })
     }
 
-    fn find(&self, kind: &KindName) -> Result<&Arc<dyn Kind>, Violation> {
+    pub(crate) fn find(&self, kind: &KindName) -> Result<&Arc<dyn Kind>, Violation> {
         self.0.get(kind.as_str()).ok_or_else(|| Violation::new("type", self.unknown(kind)))
     }
 

@@ -10,6 +10,7 @@ use haft_core::{
     Artifacts, Binding, CallError, CallOptions, Caller, DeferredCall, ErrorKind, Locale, Message, Prepared,
     ResultDelivery, Secrets, Source, SpaceId, ToolExecutionResult, ToolId, ToolSpec, ToolVersion,
 };
+use secrecy::SecretString;
 use serde_json::Value;
 use tokio::sync::broadcast;
 use tokio::time::{Instant, timeout};
@@ -23,6 +24,7 @@ use crate::cache::ResultCache;
 use crate::call_guard::{CallGuard, HEAVY};
 use crate::catalog::{Catalog, Entry};
 use crate::clock::now;
+use crate::credentials;
 use crate::events::{CallEvent, Events};
 use crate::execute::{execute, preview};
 use crate::prepare::{Kinds, PreparedTool};
@@ -380,6 +382,24 @@ impl ToolService {
     pub fn open_circuits(&self) -> Vec<(SpaceId, String)> {
         let breakers = self.0.breakers.as_ref();
         breakers.map(|breakers| breakers.not_closed(Instant::now())).unwrap_or_default()
+    }
+
+    /// Replaces literal credentials in a definition by references to secrets, and returns the secrets' names and
+    /// values. The kind of the tool names the fields.
+    ///
+    /// A name is not taken, or the one that the version `before` has for the same field. A mask (`***`) keeps the
+    /// credential of that version; the error lists the paths of masked fields without one.
+    pub fn extract_credentials(
+        &self,
+        spec: &mut ToolSpec,
+        before: Option<&ToolSpec>,
+        is_taken: impl Fn(&str) -> bool,
+    ) -> Result<Vec<(String, SecretString)>, Vec<String>> {
+        match self.0.kinds.find(&spec.kind) {
+            Ok(kind) => credentials::extract(kind.as_ref(), spec, before, &is_taken),
+            // Preparing the definition reports the unknown kind.
+            Err(_) => Ok(Vec::new()),
+        }
     }
 
     /// Prepares a stored version, even if it no longer passes the checks for saving.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use haft_core::mask::Mask;
 use haft_core::redact::Redactor;
 use haft_core::text::CALLBACK_URL;
-use haft_core::{BreakerKey, ConfigError, Effect, Kind, Message, Prepared, ToolContext, Violation};
+use haft_core::{
+    BreakerKey, ConfigError, CredentialField, Effect, Kind, Message, Prepared, ToolContext, Violation,
+};
 use haft_egress::{Destination, Egress, Hosts, ToolPolicy};
 use haft_query::Query;
 use http::Method;
@@ -16,6 +18,7 @@ use crate::auth::Auth;
 use crate::body::{self, JsonTemplate};
 use crate::config::Config;
 use crate::cookies::Cookies;
+use crate::credentials::credential_fields;
 use crate::deferred::DeferredResult;
 use crate::generic::BaseUrl;
 use crate::headers::Headers;
@@ -59,6 +62,10 @@ impl Kind for HttpKind {
 
     fn aliases(&self) -> &'static [&'static str] {
         &["rest"]
+    }
+
+    fn credentials<'a>(&self, config: &'a mut Map<String, Value>) -> Vec<CredentialField<'a>> {
+        credential_fields(config)
     }
 
     fn prepare(&self, tool: &ToolContext<'_>) -> Result<Arc<dyn Prepared>, ConfigError> {

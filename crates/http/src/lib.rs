@@ -7,6 +7,7 @@ mod auth;
 mod body;
 mod config;
 mod cookies;
+mod credentials;
 mod curl;
 mod deferred;
 mod files;
@@ -16,7 +17,6 @@ mod headers;
 pub mod import;
 mod json;
 mod kind;
-mod lift;
 mod markers;
 mod multipart;
 mod oauth;
@@ -30,7 +30,6 @@ mod url;
 
 pub use headers::is_harmless_header;
 pub use kind::HttpKind;
-pub use lift::lift_credentials;
 
 /// All message templates of this crate.
 pub fn all_templates() -> Vec<&'static haft_core::Template> {

@@ -5,6 +5,7 @@ mod auth;
 mod bodies;
 mod bypass_attempts;
 mod copy_as_curl;
+mod credentials;
 mod dry_runs;
 mod generic;
 mod headers;

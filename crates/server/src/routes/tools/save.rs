@@ -97,7 +97,7 @@ fn read_definition(
         Place::Of(tool) => Some(tool),
         Place::Named => tools.in_space(space).get(spec.name.as_str()).filter(|tool| tool.space_id.is_some()),
     };
-    let lifted = haft_http::lift_credentials(&mut spec, before.as_ref().map(|before| &before.spec), |name| {
+    let lifted = tools.extract_credentials(&mut spec, before.as_ref().map(|before| &before.spec), |name| {
         taken.contains(name)
     });
     let secrets = lifted.map_err(nothing_kept)?;
