@@ -6,7 +6,7 @@ TEST_TARGET := $(or $(CARGO_TARGET_DIR),$(HOME)/.cache/haft/target)
 # The prefix of `make install`.
 PREFIX ?= /usr/local
 
-.PHONY: run build install console test check crash upgrade clients real-model pictures bench guide
+.PHONY: run build install console test check crash crash-virtual upgrade clients real-model pictures bench guide
 
 run: console ## build and start Haft
 	cargo run --release -p haft --target-dir target -- serve
@@ -33,6 +33,9 @@ check: ## run format, lint and the fast tests, during development; `make check C
 
 crash: ## kill servers N times, on SQLite and PostgreSQL: `make crash N=10000`; `SEED=…` repeats a run
 	N=$(or $(N),1000) SEED=$(SEED) CARGO_TARGET_DIR=$(TEST_TARGET) scripts/crash
+
+crash-virtual: ## simulate N crashes in virtual time and write docs/performance/crashes.md: `make crash-virtual N=1000000`
+	N=$(N) CARGO_TARGET_DIR=$(TEST_TARGET) scripts/crash-virtual
 
 upgrade: ## test an upgrade from the previous version on one PostgreSQL; the first run builds that version
 	CARGO_TARGET_DIR=$(TEST_TARGET) scripts/upgrade
