@@ -22,41 +22,38 @@ pub(crate) fn log_id(call: &CallId) -> Option<Uuid> {
     LogTail::of_call(call).map(LogTail::id)
 }
 
-impl Conversations {
+/// The recorded calls of a run.
+pub(crate) struct LoggedCalls<'a> {
+    pub(crate) conversations: &'a Conversations,
+    pub(crate) cx: &'a RunContext,
+    pub(crate) caller: &'a Caller,
+}
+
+impl LoggedCalls<'_> {
     /// The logged result of an inline call. Returns `None` if the log has none, or if it does not hold all of it and the
     /// call may be repeated.
-    pub(crate) async fn logged(
-        &self,
-        cx: &RunContext,
-        caller: &Caller,
-        call: &StepCall,
-        may_repeat: bool,
-    ) -> Option<Value> {
-        let (history, tail) = (self.0.host.call_history()?, LogTail::of_call(&call.call_id)?);
-        let found = find_logged(history, cx, &call.call_id, tail).await;
-        let result = found?.into_result(&call.call_id, &call.name, caller.locale, may_repeat)?;
-        Some(to_json(&result, caller.locale))
+    pub(crate) async fn find(&self, call: &StepCall, may_repeat: bool) -> Option<Value> {
+        let history = self.conversations.0.host.call_history()?;
+        let found = find_logged(history, self.cx, &call.call_id, LogTail::of_call(&call.call_id)?).await;
+        let locale = self.caller.locale;
+        let result = found?.into_result(&call.call_id, &call.name, locale, may_repeat)?;
+        Some(to_json(&result, locale))
     }
 
-    /// The result of a call that was running when a process crashed, and that must not be repeated: the logged result, or
-    /// an error of kind `Unknown`.
-    pub(crate) async fn unknown(
-        &self,
-        cx: &RunContext,
-        caller: &Caller,
-        call: &StepCall,
-        options: CallOptions,
-    ) -> Value {
-        if let Some(result) = self.logged(cx, caller, call, false).await {
+    /// The result of a call that was running when a process crashed, and that must not be repeated: the logged result,
+    /// or an error of kind `Unknown`.
+    pub(crate) async fn unknown(&self, call: &StepCall, options: CallOptions) -> Value {
+        if let Some(result) = self.find(call, false).await {
             return result;
         }
         let options = CallOptions { log_id: log_id(&call.call_id), ..options };
         let message = Message::new(&LOST).with("tool", &call.name);
         let error = CallError::new(ErrorKind::Unknown, message);
         let request = CallRequest { tool: call.name.clone(), arguments: call.arguments.clone(), options };
-        match self.0.tools.record_without_running(caller, request, error.clone()).await {
-            Ok(result) => to_json(&result, caller.locale),
-            Err(_) => failed(&call.call_id, &call.name, error, caller.locale),
+        let tools = &self.conversations.0.tools;
+        match tools.record_without_running(self.caller, request, error.clone()).await {
+            Ok(result) => to_json(&result, self.caller.locale),
+            Err(_) => failed(&call.call_id, &call.name, error, self.caller.locale),
         }
     }
 }

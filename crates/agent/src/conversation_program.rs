@@ -1,4 +1,4 @@
-//! A conversation as a run: it takes what was sent to it, takes a turn, and waits for more, for as long as it is there.
+//! A conversation as a run: it receives messages, executes a turn, and waits for more messages, until it is deleted.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use haft_core::agent::Resume;
 use haft_core::{BoxFuture, CallError, ErrorKind, Locale, RunId};
-use haft_runs::{GiveUpReason, Halt, Program, Run, RunContext, RunEnd, RunStatus, Wait};
+use haft_runs::{GiveUpReason, Halt, Program, RunContext, RunEnd, RunStatus, Wait};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,200 +17,229 @@ use crate::conversation_input::ConversationInput;
 use crate::conversations::{Conversations, NAME};
 use crate::ephemeral_turn::EnclosingTurn;
 use crate::event::ChatEvent;
-use crate::inbox::{InboxMessage, TaskEnded, UserMessage};
+use crate::inbox::{InboxMessage, UserMessage};
 use crate::transcript::{FinishReason, Transcript, Turn, TurnSetup, key};
 use crate::turn_context::TurnLabels;
-use crate::turn_runner::{TurnMode, request_of};
+use crate::turn_end::TurnOutcome;
+use crate::turn_log::TurnLog;
+use crate::turn_runner::{OpenTurn, TurnMode, request_of};
 
-/// What whoever asked has to carry out themselves is waited for so long.
-const PARKED: Duration = Duration::from_secs(3600);
+/// The time within which a client sends the results of its calls, if the conversation is not stored for its user.
+const TOOL_RESULTS_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// Conversations, as runs.
-struct ChatProgram(Conversations);
+/// The program of conversations.
+struct ConversationProgram(Conversations);
 
-impl ChatProgram {
-    async fn log(&self, cx: &RunContext) -> Result<RunEnd, Halt> {
-        let _running = self.0.0.running.begin(cx.run().user);
-        let chat = &ConversationInput::of(cx.run())?;
-        let transcript = &mut Transcript::of(chat, |key| cx.find(key));
-        let is_kept = cx.run().labels.conversation.is_some();
-        // Crashes belong to the turn that was executed: the counter is reset whenever the run suspends.
-        let mut crashes = cx.run().crashes;
-        let mut is_again = false;
+/// Returns the program of conversations for the worker.
+pub fn program(conversations: Conversations) -> Arc<dyn Program> {
+    Arc::new(ConversationProgram(conversations))
+}
+
+/// One execution of a conversation.
+struct ConversationRunner<'a> {
+    conversations: &'a Conversations,
+    cx: &'a RunContext,
+    input: ConversationInput,
+    transcript: Transcript,
+    mode: TurnMode,
+    /// Number of crashes since the turn persisted its last step. It applies to the first turn of an execution.
+    crashes: u32,
+    /// True after the first turn of this execution.
+    has_ended_turn: bool,
+}
+
+impl<'a> ConversationRunner<'a> {
+    fn new(conversations: &'a Conversations, cx: &'a RunContext) -> Result<Self, Halt> {
+        let input = ConversationInput::of(cx.run())?;
+        let transcript = Transcript::of(&input, |key| cx.find(key));
+        let mode = match cx.run().labels.conversation {
+            Some(_) => TurnMode::Conversation,
+            None => TurnMode::UntilToolResults,
+        };
+        let crashes = cx.run().crashes;
+        Ok(Self { conversations, cx, input, transcript, mode, crashes, has_ended_turn: false })
+    }
+
+    async fn run(mut self) -> Result<RunEnd, Halt> {
         loop {
-            let is_between = transcript.open().is_none() && transcript.last > 0;
-            if is_between && cx.cancellation().is_cancelled() && !self.opens(cx, chat, transcript).await? {
-                // The cancelled turn was over already. Later messages are not cancelled.
-                cx.handle_cancel();
-                return Err(Halt::Suspend(vec![self.next_message(transcript, cx, is_kept)]));
+            let is_between_turns = self.transcript.open().is_none() && self.transcript.last > 0;
+            if is_between_turns && self.cx.cancellation().is_cancelled() && !self.can_begin_turn().await? {
+                // The cancelled turn had ended already. Later messages are not cancelled.
+                return Err(self.suspend_cancelled());
             }
-            if transcript.open().is_none() {
-                self.begin(cx, chat, is_kept, transcript, is_again).await?;
+            if self.transcript.open().is_none() {
+                self.receive_input().await?;
+                self.begin_turn().await;
             }
-            is_again = true;
-            let turn = transcript.last;
-            let before = || transcript.open().into_iter().flat_map(ChatEvent::of).collect();
-            let log = self.0.turn_logs().begin(cx.run(), turn, before);
-            let (crashes, enclosing) = (std::mem::take(&mut crashes), EnclosingTurn::default());
-            let mode = TurnMode { is_kept, is_durable: true, crashes, enclosing };
-            let turned = AssertUnwindSafe(self.0.turn(cx, chat, transcript, &log, &mode));
-            let finish = match turned.catch_unwind().await {
-                Ok(finish) => finish?,
-                Err(_) => {
-                    let error = CallError::text(ErrorKind::Internal, "the turn stopped unexpectedly");
-                    *transcript = Transcript::of(chat, |key| cx.find(key));
-                    self.0.fail(cx, transcript, &log, error)
-                }
-            };
-            if !is_kept && finish != FinishReason::ToolCalls {
-                return Ok(RunEnd {
-                    status: RunStatus::Succeeded,
-                    output: json!({"finish": finish}),
-                    is_dead_letter: false,
-                });
+            let finish = self.run_turn().await?;
+            self.has_ended_turn = true;
+            if self.mode != TurnMode::Conversation && finish != FinishReason::ToolCalls {
+                let output = json!({"finish": finish});
+                return Ok(RunEnd { status: RunStatus::Succeeded, output, is_dead_letter: false });
             }
-            if cx.cancellation().is_cancelled() {
-                cx.handle_cancel();
+            if self.cx.cancellation().is_cancelled() {
                 // The next claim, which is not cancelled, receives the pending messages.
-                return Err(Halt::Suspend(vec![self.next_message(transcript, cx, is_kept)]));
+                return Err(self.suspend_cancelled());
             }
         }
     }
 
-    /// Waits until there is something to take a turn for, and begins it.
-    async fn begin(
-        &self,
-        cx: &RunContext,
-        chat: &ConversationInput,
-        is_kept: bool,
-        transcript: &mut Transcript,
-        is_again: bool,
-    ) -> Result<(), Halt> {
-        let is_first = transcript.last == 0;
-        while !is_first && !self.opens(cx, chat, transcript).await? {
-            let at_most = (!is_kept).then_some(PARKED);
-            let arrived = cx.receive(&transcript.received_total.to_string(), at_most).await?;
-            if arrived.is_empty() {
-                let message = "no client returned in time";
+    fn suspend_cancelled(&self) -> Halt {
+        self.cx.handle_cancel();
+        Halt::Suspend(vec![self.next_message()])
+    }
+
+    /// Executes the open turn to its end.
+    async fn run_turn(&mut self) -> Result<FinishReason, Halt> {
+        let transcript = &self.transcript;
+        let earlier = || transcript.open().into_iter().flat_map(ChatEvent::of).collect();
+        let log = self.conversations.turn_logs().begin(self.cx.run(), transcript.last, earlier);
+        let crashes = std::mem::take(&mut self.crashes);
+        let max_crashes = self.cx.run().max_crashes;
+        match crashes >= max_crashes && max_crashes > 0 {
+            true => self.open_turn(&log).give_up(crashes).await,
+            false => {
+                let mut turn = self.open_turn(&log);
+                match AssertUnwindSafe(turn.run()).catch_unwind().await {
+                    Ok(result) => result,
+                    Err(_) => Ok(self.fail_turn(&log)),
+                }
+            }
+        }
+    }
+
+    fn open_turn(&mut self, log: &Arc<TurnLog>) -> OpenTurn<'_> {
+        OpenTurn {
+            conversations: self.conversations,
+            cx: self.cx,
+            input: self.input.in_turn(&self.transcript),
+            transcript: &mut self.transcript,
+            log: log.clone(),
+            mode: self.mode,
+            enclosing: EnclosingTurn::default(),
+        }
+    }
+
+    /// Ends a turn that panicked.
+    fn fail_turn(&mut self, log: &Arc<TurnLog>) -> FinishReason {
+        let error = CallError::text(ErrorKind::Internal, "the turn stopped unexpectedly");
+        let cx = self.cx;
+        self.transcript = Transcript::of(&self.input, |key| cx.find(key));
+        self.open_turn(log).end(TurnOutcome::failed(error))
+    }
+
+    /// Waits until there is input for a turn.
+    async fn receive_input(&mut self) -> Result<(), Halt> {
+        while self.transcript.last > 0 && !self.can_begin_turn().await? {
+            let name = self.transcript.received_total.to_string();
+            let messages = self.cx.receive(&name, self.message_timeout()).await?;
+            if messages.is_empty() {
+                let message = "The client sent no results of its calls in time.";
                 return Err(Halt::Failed(CallError::text(ErrorKind::Timeout, message)));
             }
-            if is_again {
+            if self.has_ended_turn {
                 // The message arrived before the run suspended, so the end of the last turn is not emitted yet.
-                cx.persist().await?;
-                self.0.turn_logs().released(cx.run().id);
+                self.cx.persist().await?;
+                self.conversations.turn_logs().released(self.cx.run().id);
             }
-            transcript.received_total += 1;
-            let arrived =
-                arrived.iter().filter_map(|inbox_message| InboxMessage::deserialize(inbox_message).ok());
-            let arrived: Vec<InboxMessage> =
-                arrived.inspect(|inbox_message| self.hear(cx.run(), inbox_message, transcript)).collect();
-            transcript.pending_messages.extend(arrived);
+            self.transcript.received_total += 1;
+            let messages = messages.iter().filter_map(|message| InboxMessage::deserialize(message).ok());
+            let messages: Vec<InboxMessage> = messages.collect();
+            messages.iter().for_each(|message| self.notify_task_end(message));
+            self.transcript.pending_messages.extend(messages);
         }
+        Ok(())
+    }
+
+    /// Begins a turn with the received messages.
+    async fn begin_turn(&mut self) {
+        let (cx, transcript) = (self.cx, &mut self.transcript);
         let mut input: Vec<InboxMessage> = std::mem::take(&mut transcript.pending_messages);
-        if is_first {
-            input.insert(0, InboxMessage::User(chat.first.clone()));
+        if transcript.last == 0 {
+            input.insert(0, InboxMessage::User(self.input.first.clone()));
         }
         let setup = TurnSetup {
             from: transcript.received,
             to: transcript.received_total,
-            replaces: input.iter().filter_map(replaces).min(),
-            kept: self.0.store_large(cx.run(), &input).await,
+            replaces: input.iter().filter_map(replaced_turn).min(),
+            kept: self.conversations.store_large(cx.run(), &input).await,
             at: Timestamp::now(),
         };
-        transcript.last += 1;
-        transcript.received = setup.to;
-        if let Some(replaced) = setup.replaces {
-            transcript.turns.retain(|earlier| earlier.turn < replaced);
-        }
-        cx.put(&key::setup(transcript.last), serde_json::to_value(&setup).unwrap_or_default());
-        let turn = Turn { turn: transcript.last, setup, input, steps: Vec::new(), end: None };
-        tracing::info!(
-            conversation.id = %cx.run().id, request.id = request_of(&turn).map(display), turn = turn.turn,
-            agent.id = chat.agent.map(|agent| agent.to_string()), "Chat: received"
-        );
-        transcript.turns.push(turn);
-        transcript.add_client_results();
-        Ok(())
+        cx.put(&key::setup(transcript.last + 1), serde_json::to_value(&setup).unwrap_or_default());
+        transcript.begin_turn(setup, input);
+        self.conversations.log_start(cx, &self.input, &self.transcript);
     }
 
-    /// Tells of a task that has ended, whenever the model hears of it.
-    fn hear(&self, run: &Run, inbox_message: &InboxMessage, transcript: &Transcript) {
-        let result = match inbox_message {
+    /// Notifies listeners of a task that has ended, even if no turn begins with it.
+    fn notify_task_end(&self, message: &InboxMessage) {
+        let result = match message {
             InboxMessage::TaskEnded(ended) => from_json(&ended.output),
             InboxMessage::User(_) | InboxMessage::Continue(_) | InboxMessage::ToolResults(_) => None,
         };
         let Some(result) = result else { return };
-        let is_its = |turn: &&Turn| turn.calls().any(|call| call.call_id == result.call_id);
-        let turn = transcript.turns.iter().find(is_its);
+        let (run, transcript) = (self.cx.run(), &self.transcript);
+        let is_origin = |turn: &&Turn| turn.calls().any(|call| call.call_id == result.call_id);
+        let turn = transcript.turns.iter().find(is_origin);
         let request = turn.and_then(request_of).and_then(|request| request.parse().ok());
         let turn = turn.map_or(transcript.last, |turn| turn.turn);
-        self.0.done(TurnLabels { space: run.space, conversation: run.id, request, turn }, &result);
+        let labels = TurnLabels { space: run.space, conversation: run.id, request, turn };
+        self.conversations.notify(&labels, &result);
     }
 
-    /// Whether there is something to take a turn for: somebody spoke, or a task ended and the agent does not wait.
-    async fn opens(
-        &self,
-        cx: &RunContext,
-        chat: &ConversationInput,
-        transcript: &Transcript,
-    ) -> Result<bool, Halt> {
-        let heard = &transcript.pending_messages;
-        if heard.iter().any(|inbox_message| inbox_message.id().is_some()) {
+    /// Returns true if there is input for a turn: a message of the user, or the end of a task if the agent resumes then.
+    async fn can_begin_turn(&self) -> Result<bool, Halt> {
+        let pending = &self.transcript.pending_messages;
+        if pending.iter().any(|message| message.id().is_some()) {
             return Ok(true);
         }
-        let last = transcript.turns.last().and_then(|turn| turn.end.as_ref());
-        let is_theirs = last.is_some_and(|end| end.finish == FinishReason::ToolCalls);
-        // Nothing to take a turn for, or somebody else has to come back first.
-        if heard.is_empty() || is_theirs {
+        let last = self.transcript.turns.last().and_then(|turn| turn.end.as_ref());
+        let awaits_client = last.is_some_and(|end| end.finish == FinishReason::ToolCalls);
+        if pending.is_empty() || awaits_client {
             return Ok(false);
         }
-        let resume = match chat.agent {
+        let resume = match self.input.agent {
             Some(agent) => {
-                let agent = self.0.agent(cx.run().space, &agent.to_string()).await;
+                let agent = self.conversations.agent(self.cx.run().space, &agent.to_string()).await;
                 agent.map(|agent| agent.spec.config.resume)
             }
             None => Ok(Resume::Auto),
         };
         match resume.map_err(Halt::from) {
             Ok(resume) => Ok(resume == Resume::Auto),
-            // An agent that is gone or off takes no turn of its own.
+            // A deleted or inactive agent does not resume.
             Err(Halt::Failed(_)) => Ok(false),
             Err(halt) => Err(halt),
         }
     }
 
+    /// The timeout of a wait for messages. `None` for a stored conversation.
+    fn message_timeout(&self) -> Option<Duration> {
+        (self.mode != TurnMode::Conversation).then_some(TOOL_RESULTS_TIMEOUT)
+    }
+
     /// The wait for further messages.
-    fn next_message(&self, transcript: &Transcript, cx: &RunContext, is_kept: bool) -> Wait {
-        cx.message_wait(&transcript.received_total.to_string(), (!is_kept).then_some(PARKED))
+    fn next_message(&self) -> Wait {
+        self.cx.message_wait(&self.transcript.received_total.to_string(), self.message_timeout())
     }
 }
 
-fn replaces(inbox_message: &InboxMessage) -> Option<u32> {
-    match inbox_message {
+fn replaced_turn(message: &InboxMessage) -> Option<u32> {
+    match message {
         InboxMessage::User(UserMessage { replaces, .. }) => *replaces,
         InboxMessage::Continue(_) | InboxMessage::ToolResults(_) | InboxMessage::TaskEnded(_) => None,
     }
 }
 
-impl Transcript {
-    /// What came of a task, where that is known.
-    pub fn ended(&self, call: &str) -> Option<&Value> {
-        let inbox_messages = self.turns.iter().flat_map(|turn| &turn.input).chain(&self.pending_messages);
-        let mut ended = inbox_messages.filter_map(|inbox_message| match inbox_message {
-            InboxMessage::TaskEnded(ended) => Some(ended),
-            InboxMessage::User(_) | InboxMessage::Continue(_) | InboxMessage::ToolResults(_) => None,
-        });
-        ended.find(|TaskEnded { name, .. }| name == call).map(|ended| &ended.output)
-    }
-}
-
-impl Program for ChatProgram {
+impl Program for ConversationProgram {
     fn name(&self) -> &'static str {
         NAME
     }
 
     fn run<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<RunEnd, Halt>> {
-        Box::pin(self.log(context))
+        Box::pin(async move {
+            let _running = self.0.0.running.begin(context.run().user);
+            ConversationRunner::new(&self.0, context)?.run().await
+        })
     }
 
     fn is_lasting(&self) -> bool {
@@ -223,7 +252,7 @@ impl Program for ChatProgram {
 
     fn give_up<'a>(&'a self, context: &'a RunContext, reason: GiveUpReason) -> BoxFuture<'a, RunEnd> {
         Box::pin(async move {
-            let error = match reason {
+            let error: Value = match reason {
                 GiveUpReason::Failed(error) => error.to_json(Locale::En),
                 GiveUpReason::Crashes | GiveUpReason::Cancelled | GiveUpReason::Denied => {
                     json!({"kind": ErrorKind::Internal})
@@ -234,9 +263,4 @@ impl Program for ChatProgram {
             RunEnd { status: RunStatus::Failed, output: json!({"error": error}), is_dead_letter: false }
         })
     }
-}
-
-/// What is to be registered with the worker.
-pub fn program(chat: Conversations) -> Arc<dyn Program> {
-    Arc::new(ChatProgram(chat))
 }

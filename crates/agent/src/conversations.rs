@@ -3,10 +3,10 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use haft_core::{CallError, Caller, ErrorKind, Message, RunId, SpaceId, UserId};
+use haft_core::{CallError, Caller, ErrorKind, Message, RunId};
 use haft_engine::ToolService;
 use haft_engine::context::{Listeners, ToolCallListener};
-use haft_runs::{Executor, NewRun, RunKey, RunLabels, Runs};
+use haft_runs::{Executor, NewRun, RunContext, RunKey, RunLabels, Runs};
 use serde_json::Value;
 
 use crate::conversation_input::ConversationInput;
@@ -14,8 +14,10 @@ use crate::host::ConversationHost;
 use crate::inbox::{ChatRole, InboxMessage};
 use crate::models::{Models, SpaceUser};
 use crate::toolbox_cache::ToolboxCache;
-use crate::turn_limits::RunningTurns;
+use crate::transcript::Transcript;
+use crate::turn_limits::{RunningTurn, RunningTurns};
 use crate::turn_logs::TurnLogs;
+use crate::turn_runner::request_of;
 
 haft_core::templates! {
     TOO_MANY_TURNS = "chat.tooManyTurns",
@@ -61,12 +63,41 @@ pub enum Retention {
     UntilToolResults,
 }
 
+/// Settings of conversations.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ConversationSettings {
+    /// Number of crashes without progress after which a turn ends with an error. 0 for no limit.
+    pub max_crashes: u32,
+}
+
+/// A conversation to start.
+pub struct NewConversation {
+    pub id: RunId,
+    pub input: ConversationInput,
+    pub retention: Retention,
+    /// A start with the key of an earlier conversation returns that conversation.
+    pub key: Option<RunKey>,
+}
+
+/// A message to a conversation.
+pub struct NewInboxMessage {
+    pub message: InboxMessage,
+    /// A message with the key of an earlier message is not sent again.
+    pub key: Option<RunKey>,
+}
+
+impl From<InboxMessage> for NewInboxMessage {
+    fn from(message: InboxMessage) -> Self {
+        Self { message, key: None }
+    }
+}
+
 impl Conversations {
     pub fn new(
         tools: ToolService,
         models: Arc<dyn Models>,
         host: Arc<dyn ConversationHost>,
-        max_crashes: u32,
+        settings: ConversationSettings,
     ) -> Self {
         Self(Arc::new(Inner {
             tools,
@@ -75,7 +106,7 @@ impl Conversations {
             turn_logs: TurnLogs::default(),
             running: RunningTurns::default(),
             toolbox_cache: ToolboxCache::default(),
-            max_crashes,
+            max_crashes: settings.max_crashes,
             listeners: Listeners::default(),
             runs: OnceLock::new(),
         }))
@@ -101,18 +132,12 @@ impl Conversations {
         self.0.runs.get().ok_or_else(none)
     }
 
-    /// Starts a conversation in this process, and returns after it is persisted; or returns the one that was started with
-    /// the same key.
-    pub async fn start(
-        &self,
-        caller: &Caller,
-        id: RunId,
-        chat: &ConversationInput,
-        retention: Retention,
-        key: Option<RunKey>,
-    ) -> Result<RunId, CallError> {
+    /// Starts a conversation in this process, and returns after it is persisted; or returns the conversation that was
+    /// started with the same key.
+    pub async fn start(&self, caller: &Caller, new: NewConversation) -> Result<RunId, CallError> {
         self.check_limits(caller)?;
-        let agent = chat.agent.map(|agent| agent.to_string());
+        let NewConversation { id, input, retention, key } = new;
+        let agent = input.agent.map(|agent| agent.to_string());
         let conversation = (retention == Retention::Conversation).then(|| id.to_string());
         let new = NewRun {
             id,
@@ -122,12 +147,12 @@ impl Conversations {
             labels: RunLabels {
                 lane: agent.clone().unwrap_or_else(|| NAME.to_owned()),
                 lane_limit: None,
-                name: title(chat),
+                name: title(&input),
                 call_id: None,
                 agent,
                 conversation,
             },
-            input: Arc::new(serde_json::to_value(chat).unwrap_or_default()),
+            input: Arc::new(serde_json::to_value(&input).unwrap_or_default()),
             priority: 0,
             delay: Duration::ZERO,
             max_crashes: self.0.max_crashes,
@@ -136,6 +161,19 @@ impl Conversations {
             executor: Executor::AnyWorker,
         };
         Ok(self.runs()?.start_here(new).await?.0.id)
+    }
+
+    /// Sends a message to a conversation, and returns after it is persisted. Returns false if the conversation has ended.
+    pub async fn send(
+        &self,
+        caller: &Caller,
+        conversation: RunId,
+        new: NewInboxMessage,
+    ) -> Result<bool, CallError> {
+        self.check_limits(caller)?;
+        let NewInboxMessage { message, key } = new;
+        let message = serde_json::to_value(message).unwrap_or(Value::Null);
+        self.runs()?.send(caller.space, conversation, message, key).await
     }
 
     /// Refuses a further turn of a user who has the maximum number of running turns.
@@ -147,22 +185,24 @@ impl Conversations {
         Err(CallError::new(ErrorKind::RateLimit, message).retry_after(PAUSE))
     }
 
-    /// Sends a message to a conversation, and returns after it is persisted. Returns false if the conversation has ended.
-    pub async fn send(
-        &self,
-        caller: &Caller,
-        conversation: RunId,
-        inbox_message: &InboxMessage,
-        key: Option<RunKey>,
-    ) -> Result<bool, CallError> {
+    /// Counts a turn that is executed without a run.
+    pub(crate) fn begin_turn(&self, caller: &Caller) -> Result<RunningTurn<'_>, CallError> {
         self.check_limits(caller)?;
-        let message = serde_json::to_value(inbox_message).unwrap_or(Value::Null);
-        self.runs()?.send(caller.space, conversation, message, key).await
+        Ok(self.0.running.begin(caller.user))
+    }
+
+    /// Logs the beginning of the last turn.
+    pub(crate) fn log_start(&self, cx: &RunContext, input: &ConversationInput, transcript: &Transcript) {
+        let Some(turn) = transcript.turns.last() else { return };
+        tracing::info!(
+            conversation.id = %cx.run().id, request.id = request_of(turn).map(display), turn = turn.turn,
+            agent.id = input.agent.map(|agent| agent.to_string()), "Chat: received"
+        );
     }
 
     /// Cancels a task that a conversation started, if that is still possible.
-    pub async fn cancel_task(&self, space: SpaceId, user: Option<UserId>, task: RunId) {
-        self.0.host.cancel_task(SpaceUser { space, user }, task).await;
+    pub async fn cancel_task(&self, owner: SpaceUser, task: RunId) {
+        self.0.host.cancel_task(owner, task).await;
     }
 
     /// Returns true if this process executes the conversation now.
@@ -177,8 +217,8 @@ impl Conversations {
 }
 
 /// The beginning of the first message of the user, as one line.
-fn title(chat: &ConversationInput) -> String {
-    let first = chat.first.messages.iter().find(|message| message.role == ChatRole::User);
+fn title(input: &ConversationInput) -> String {
+    let first = input.first.messages.iter().find(|message| message.role == ChatRole::User);
     let text = first.map(|message| message.text_content()).unwrap_or_default();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= LONGEST_TITLE {

@@ -1,82 +1,78 @@
-//! A turn that nobody keeps: the same loop, forgotten when it is over.
+//! Ephemeral turns, which are not stored and end with their process.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::{Allowance, CallError, Caller, ConversationId, ErrorKind, RunId};
 use haft_runs::{Halt, Run, RunContext};
-use jiff::Timestamp;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::conversation_input::ConversationInput;
 use crate::conversations::{Conversations, NAME};
-use crate::event::ChatEvent;
-use crate::inbox::InboxMessage;
 use crate::model_request::cancelled;
-use crate::transcript::{CallState, Transcript, Turn, TurnSetup, key};
+use crate::transcript::{CallState, Transcript, Turn, key};
 use crate::turn_log::TurnLog;
-use crate::turn_runner::{TurnMode, request_of};
+use crate::turn_runner::{OpenTurn, TurnMode};
 
-/// What a turn is within: the turns of agents that asked this one.
+/// The agents and flows that enclose a turn.
 #[derive(Debug, Clone, Default)]
 pub struct EnclosingTurn {
-    /// So many agents and flows.
+    /// Number of enclosing agents and flows.
     pub depth: u32,
-    /// Where calls are on record.
+    /// The conversation in the records of calls.
     pub conversation: Option<ConversationId>,
-    /// What they may still cost, all together.
+    /// The rest of the enclosing budgets.
     pub allowance: Option<Arc<Allowance>>,
 }
 
-/// A call that became a task is waited for so long.
-const PATIENCE: Duration = Duration::from_secs(3600);
+/// An ephemeral turn to execute.
+pub struct EphemeralTurn {
+    pub input: ConversationInput,
+    /// Receives the events of the turn.
+    pub log: Arc<TurnLog>,
+    pub enclosing: EnclosingTurn,
+    pub cancel: CancellationToken,
+}
+
+/// Maximum time of waiting for a task.
+const TASK_TIMEOUT: Duration = Duration::from_secs(3600);
 
 impl Conversations {
-    /// Takes one turn. Whoever holds the talk hears of it while it happens.
-    pub async fn once(
-        &self,
-        caller: &Caller,
-        chat: &ConversationInput,
-        log: &Arc<TurnLog>,
-        enclosing: EnclosingTurn,
-        cancel: CancellationToken,
-    ) -> Result<Turn, CallError> {
-        // What an agent asks is part of the turn that asks it.
+    /// Executes a turn that is not stored.
+    pub async fn run_ephemeral(&self, caller: &Caller, turn: EphemeralTurn) -> Result<Turn, CallError> {
+        let EphemeralTurn { input, log, enclosing, cancel } = turn;
+        // The turn of a called agent is part of the turn that called it.
         let _running = match enclosing.depth {
-            0 => {
-                self.check_limits(caller)?;
-                Some(self.0.running.begin(caller.user))
-            }
+            0 => Some(self.begin_turn(caller)?),
             _ => None,
         };
-        // In the log it is part of the conversation that it is within.
+        // Log entries name the enclosing conversation.
         let id = RunId::from(enclosing.conversation.map_or_else(Uuid::now_v7, Uuid::from));
         let run = Run::ephemeral(id, caller.space, caller.user, NAME, Value::Null);
         let cx = RunContext::ephemeral(run, cancel);
-        let setup = TurnSetup { from: 0, to: 0, replaces: None, kept: BTreeMap::new(), at: Timestamp::now() };
-        let input = vec![InboxMessage::User(chat.first.clone())];
-        let turn = Turn { turn: 1, setup, input, steps: Vec::new(), end: None };
-        tracing::info!(
-            conversation.id = %id, request.id = request_of(&turn).map(display), turn = 1,
-            agent.id = chat.agent.map(|agent| agent.to_string()), "Chat: received"
-        );
-        log.emit(ChatEvent::start(&turn));
-        let mut transcript = Transcript { turns: vec![turn], last: 1, ..Transcript::default() };
-        let mode = TurnMode { is_kept: false, is_durable: false, crashes: 0, enclosing };
+        let mut transcript = Transcript::default();
+        transcript.begin_only_turn(&input);
+        self.log_start(&cx, &input, &transcript);
+        transcript.emit_to(&log);
+        let mut turn = OpenTurn {
+            conversations: self,
+            cx: &cx,
+            input: Cow::Borrowed(&input),
+            transcript: &mut transcript,
+            log,
+            mode: TurnMode::Ephemeral,
+            enclosing,
+        };
         loop {
-            match self.turn(&cx, chat, &mut transcript, log, &mode).await {
-                Ok(_) => {
-                    log.emit_end();
-                    let taken = transcript.turns.pop();
-                    return taken.ok_or_else(|| CallError::text(ErrorKind::Internal, "the turn is gone"));
-                }
-                Err(Halt::Suspend(_)) => self.wait_for_tasks(&cx, caller, &transcript).await?,
+            match turn.run().await {
+                Ok(_) => break,
+                Err(Halt::Suspend(_)) => turn.wait_for_task(caller).await?,
                 Err(Halt::Failed(error)) => return Err(error),
                 Err(Halt::Release) => {
-                    let message = "something that the answer needs is away for now";
+                    let message = "A service that the response needs is unavailable. Retry in a moment.";
                     return Err(CallError::text(ErrorKind::Unavailable, message));
                 }
                 Err(halt @ Halt::Lost) => {
@@ -84,34 +80,32 @@ impl Conversations {
                 }
             }
         }
+        turn.log.emit_end();
+        let ended = transcript.turns.pop();
+        ended.ok_or_else(|| CallError::text(ErrorKind::Internal, "the turn is missing"))
     }
+}
 
-    /// Waits until one of the tasks has ended that the turn cannot go on without.
-    async fn wait_for_tasks(
-        &self,
-        cx: &RunContext,
-        caller: &Caller,
-        transcript: &Transcript,
-    ) -> Result<(), CallError> {
-        let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return Ok(()) };
-        let awaited = last.calls.iter().enumerate().find_map(|(place, call)| match &call.state {
-            CallState::Awaited(task) => Some((place, task.task_id.parse::<RunId>().ok()?)),
+impl OpenTurn<'_> {
+    /// Waits until one of the tasks has ended without which the turn cannot continue.
+    async fn wait_for_task(&self, caller: &Caller) -> Result<(), CallError> {
+        let Some(last) = self.transcript.open().and_then(|turn| turn.steps.last()) else { return Ok(()) };
+        let awaited = last.calls.iter().enumerate().find_map(|(index, call)| match &call.state {
+            CallState::Awaited(task) => Some((index, call, task.task_id.parse::<RunId>().ok()?)),
             CallState::Running | CallState::Pending(_) | CallState::Done(_) => None,
         });
-        let Some((place, task)) = awaited else { return Ok(()) };
-        let cancel = cx.cancellation().clone();
+        let Some((index, call, task)) = awaited else { return Ok(()) };
+        let cancel = self.cx.cancellation().clone();
+        let runs = self.conversations.runs()?;
         let ended = tokio::select! {
-            ended = self.runs()?.wait_for(caller.space, task, PATIENCE) => ended?,
-            // The turn itself says what follows from that.
+            ended = runs.wait_for(caller.space, task, TASK_TIMEOUT) => ended?,
+            // The turn handles its cancellation.
             () = cancel.cancelled() => return Ok(()),
         };
         let output = ended.and_then(|run| run.output).unwrap_or_else(|| {
-            let call = last.calls.get(place);
-            let (id, name) = call.map(|call| (call.call_id.clone(), call.name.clone())).unzip();
-            let id = id.unwrap_or_else(|| Uuid::from(task).into());
-            crate::call_result::failed(&id, name.as_deref().unwrap_or_default(), cancelled(), caller.locale)
+            crate::call_result::failed(&call.call_id, &call.name, cancelled(), caller.locale)
         });
-        cx.fulfil(&key::call(1, last.step, place), output);
+        self.cx.fulfil(&key::call(1, last.step, index), output);
         Ok(())
     }
 }

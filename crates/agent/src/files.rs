@@ -1,4 +1,4 @@
-//! Files in a conversation: images that the model is shown, and large results in which it reads on.
+//! Files in a conversation: images for the model, and further parts of large results.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,9 +7,8 @@ use haft_llm::{Image, ImageSource};
 use serde_json::{Map, Value, json};
 
 use crate::call_result::{failed, head, succeeded};
-use crate::conversations::Conversations;
 use crate::transcript::StepCall;
-use crate::turn_context::TurnContext;
+use crate::turn_runner::TurnRunner;
 
 haft_core::templates! {
     NOT_TEXT = "chat.notText",
@@ -32,24 +31,20 @@ pub(crate) fn as_image(file: &ArtifactBytes) -> Image {
     }
 }
 
-impl Conversations {
+impl TurnRunner<'_, '_> {
     /// Returns a part of a result that was too large to be shown completely.
-    pub(crate) async fn read_result(
-        &self,
-        at: &TurnContext,
-        call: &StepCall,
-        fields: &Map<String, Value>,
-    ) -> Value {
+    pub(crate) async fn read_result(&self, call: &StepCall, fields: &Map<String, Value>) -> Value {
+        let context = &self.context;
         let handle = fields.get("handle").and_then(Value::as_str).unwrap_or_default();
-        let file = self.0.host.read_file(at.owner(), handle, LARGEST).await;
+        let file = self.turn.conversations.0.host.read_file(context.owner(), handle, LARGEST).await;
         let text = file.and_then(|file| {
-            let no_text =
-                || CallError::new(ErrorKind::Validation, Message::new(&NOT_TEXT).with("handle", handle));
-            String::from_utf8(file.bytes.to_vec()).map_err(|_| no_text())
+            let message = || Message::new(&NOT_TEXT).with("handle", handle);
+            let not_text = |_| CallError::new(ErrorKind::Validation, message());
+            String::from_utf8(file.bytes.to_vec()).map_err(not_text)
         });
         match text {
             Ok(text) => succeeded(&call.call_id, &call.name, piece(&text, fields)),
-            Err(error) => failed(&call.call_id, &call.name, error, at.caller.locale),
+            Err(error) => failed(&call.call_id, &call.name, error, context.caller.locale),
         }
     }
 }

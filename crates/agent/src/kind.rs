@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::conversation_input::{ConversationInput, ModelParameters};
 use crate::conversations::Conversations;
-use crate::ephemeral_turn::EnclosingTurn;
+use crate::ephemeral_turn::{EnclosingTurn, EphemeralTurn};
 use crate::inbox::{ChatMessage, ChatRole, TurnRequest, UserMessage};
 use crate::transcript::FinishReason;
 use crate::turn_log::TurnLog;
@@ -52,9 +52,9 @@ pub struct AgentKind(Arc<OnceLock<Conversations>>);
 
 impl AgentKind {
     /// Sets the conversations that execute the turns of called agents.
-    pub fn set_conversations(&self, chat: Conversations) {
+    pub fn set_conversations(&self, conversations: Conversations) {
         // There is one in a process.
-        let _ = self.0.set(chat);
+        let _ = self.0.set(conversations);
     }
 }
 
@@ -73,14 +73,14 @@ impl Kind for AgentKind {
         let Some(agent) = named.filter(|name| !name.trim().is_empty()) else {
             return Err(Violation::new("agent", Message::new(&NO_NAME)).into());
         };
-        Ok(Arc::new(OtherAgent { agent: agent.to_owned(), chat: self.0.clone() }))
+        Ok(Arc::new(OtherAgent { agent: agent.to_owned(), conversations: self.0.clone() }))
     }
 }
 
 /// An agent that other agents may call.
 struct OtherAgent {
     agent: String,
-    chat: Arc<OnceLock<Conversations>>,
+    conversations: Arc<OnceLock<Conversations>>,
 }
 
 impl OtherAgent {
@@ -89,22 +89,22 @@ impl OtherAgent {
             let message = Message::new(&TOO_DEEP).with("most", DEEPEST);
             return Err(CallError::new(ErrorKind::BudgetExceeded, message));
         }
-        let nobody = || CallError::new(ErrorKind::Unavailable, Message::new(&NOBODY));
-        let chat = self.chat.get().ok_or_else(nobody)?;
-        let agent = chat.agent(context.space(), &self.agent).await?;
-        let words = arguments.get("message").and_then(Value::as_str).unwrap_or_default();
+        let unavailable = || CallError::new(ErrorKind::Unavailable, Message::new(&NOBODY));
+        let conversations = self.conversations.get().ok_or_else(unavailable)?;
+        let agent = conversations.agent(context.space(), &self.agent).await?;
+        let text = arguments.get("message").and_then(Value::as_str).unwrap_or_default();
         let (space, user, locale) = (context.space(), context.user(), context.locale());
         let caller =
             Caller { space, user, source: Source::Chat, locale, request: context.request().cloned() };
         let (request, trace) = (context.request().map(ToString::to_string), context.trace().cloned());
         let first = UserMessage {
             id: Uuid::now_v7().to_string(),
-            messages: vec![ChatMessage::text(ChatRole::User, words)],
+            messages: vec![ChatMessage::text(ChatRole::User, text)],
             replaces: None,
             tools: Vec::new(),
             asked: TurnRequest { at: Timestamp::now(), locale, request, terms: None, trace },
         };
-        let run = ConversationInput {
+        let input = ConversationInput {
             agent: Some(agent.id),
             first,
             source: Source::Chat,
@@ -112,14 +112,15 @@ impl OtherAgent {
             client_tools: Vec::new(),
         };
         let (depth, conversation) = (context.depth(), context.conversation());
-        // What it took, with all that it asked, is told with its answer: whoever goes on after a crash counts that.
+        // The result contains the cost of the turn, which an outer turn counts after a crash.
         let meter = Arc::new(Allowance::meter(context.allowance().cloned()));
         let enclosing = EnclosingTurn { depth, conversation, allowance: Some(meter.clone()) };
         let log = Arc::new(TurnLog::ephemeral());
-        let (chat, cancel) = (chat.clone(), context.cancellation().clone());
+        let turn = EphemeralTurn { input, log, enclosing, cancel: context.cancellation().clone() };
+        let conversations = conversations.clone();
         // Each level uses a separate task: the stack of one task overflows at eight levels.
         let mut inner = JoinSet::new();
-        inner.spawn(async move { chat.once(&caller, &run, &log, enclosing, cancel).await });
+        inner.spawn(async move { conversations.run_ephemeral(&caller, turn).await });
         let Some(ended) = inner.join_next().await else { return Err(failed_task("it was not started")) };
         let turn = ended.map_err(failed_task)??;
         let (steps, (calls, tokens)) = (turn.steps.len(), meter.metered());
@@ -130,11 +131,11 @@ impl OtherAgent {
             (FinishReason::Error, Some(error)) => Err(failed(error["message"].as_str().unwrap_or_default())),
             (FinishReason::Cancelled, _) => Err(crate::model_request::cancelled()),
             (finish, _) => {
-                let told = json!({
+                let data = json!({
                     "answer": refusal.unwrap_or(end.text), "finishReason": finish.as_str(), "steps": steps, "calls": calls,
                     "tokens": tokens,
                 });
-                Ok(told.into())
+                Ok(data.into())
             }
         }
     }

@@ -2,18 +2,16 @@
 //! parts by a handle.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use haft_core::CallId;
-use haft_runs::{Run, RunContext, Step};
+use haft_runs::{Run, Step};
 use serde_json::Value;
 
 use crate::call_result::{too_large, truncate};
 use crate::conversations::Conversations;
 use crate::inbox::{InboxMessage, TaskEnded};
 use crate::models::SpaceUser;
-use crate::transcript::{CallState, Transcript, key};
-use crate::turn_context::TurnContext;
+use crate::transcript::StepCall;
+use crate::turn_runner::TurnRunner;
 
 /// Returns the handles of files in which the steps of a conversation say that whole results are stored, each with the id of
 /// its call. A tool may have returned such a handle itself, so compare the name of the file with [`result_file_suffix`].
@@ -34,29 +32,17 @@ pub fn result_file_suffix(call: &str) -> String {
     format!("-{call}.txt")
 }
 
-impl Conversations {
-    /// Truncates the large results of tasks in the last step.
-    pub(crate) async fn shorten_all(&self, cx: &RunContext, at: &TurnContext, transcript: &mut Transcript) {
-        let Some(last) = transcript.turns.last_mut().and_then(|turn| turn.steps.last_mut()) else { return };
-        let step = last.step;
-        for (place, call) in last.calls.iter_mut().enumerate() {
-            if let CallState::Done(result) = &mut call.state
-                && too_large(result).is_some()
-            {
-                self.shorten(at, &call.call_id, &call.name, Arc::make_mut(result)).await;
-                cx.put(&key::call(at.turn, step, place), Value::clone(result));
-            }
-        }
-    }
-
+impl TurnRunner<'_, '_> {
     /// Truncates a result that is too large for a model, and stores all of it as a file.
-    pub(crate) async fn shorten(&self, at: &TurnContext, call: &CallId, name: &str, result: &mut Value) {
+    pub(crate) async fn truncate_result(&self, call: &StepCall, result: &mut Value) {
         let Some(text) = too_large(result) else { return };
-        let file = format!("{name}{}", result_file_suffix(call.as_str()));
-        let handle = self.store_result(at.owner(), file, text.clone()).await;
+        let file = format!("{}{}", call.name, result_file_suffix(call.call_id.as_str()));
+        let handle = self.turn.conversations.store_result(self.context.owner(), file, text.clone()).await;
         truncate(result, &text, handle);
     }
+}
 
+impl Conversations {
     /// Stores the large results among received messages as files. Returns their handles by the ids of their calls.
     pub(crate) async fn store_large(&self, run: &Run, input: &[InboxMessage]) -> BTreeMap<String, String> {
         let owner = SpaceUser { space: run.space, user: run.user };

@@ -4,12 +4,14 @@
 //! `llm` and tools to the engine; this crate depends on neither HTTP nor SQL.
 
 mod call_history;
+mod call_plan;
 mod call_result;
 mod client_history;
 mod context_window;
 mod conversation_input;
 mod conversation_program;
 mod conversations;
+mod deferred_calls;
 mod ephemeral_turn;
 mod event;
 mod files;
@@ -19,8 +21,10 @@ mod kind;
 mod large_results;
 mod model_request;
 mod models;
+mod nested_turn;
 mod prompt;
 mod response_format;
+mod response_step;
 mod results_as_text;
 mod tool_calls;
 mod toolbox;
@@ -31,12 +35,13 @@ mod turn_end;
 mod turn_limits;
 mod turn_log;
 mod turn_logs;
+mod turn_preparation;
 mod turn_runner;
 
 pub use conversation_input::{ConversationInput, ModelParameters};
 pub use conversation_program::program;
-pub use conversations::{Conversations, Retention};
-pub use ephemeral_turn::EnclosingTurn;
+pub use conversations::{ConversationSettings, Conversations, NewConversation, NewInboxMessage, Retention};
+pub use ephemeral_turn::{EnclosingTurn, EphemeralTurn};
 pub use event::{ChatEvent, message_json};
 pub use host::ConversationHost;
 pub use inbox::{
@@ -46,6 +51,7 @@ pub use inbox::{
 pub use kind::AgentKind;
 pub use large_results::{result_file_suffix, result_files};
 pub use models::{ModelChoice, Models, SelectedModel, SpaceUser};
+pub use nested_turn::NestedTurn;
 pub use response_format::format_schema;
 pub use transcript::{
     CallState, CallTask, FinishReason, FormatCheck, StepCall, StoredResponse, TaskReason, Transcript, Turn,
@@ -62,6 +68,9 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
         conversations::TEMPLATES,
         call_history::TEMPLATES,
         tool_calls::TEMPLATES,
+        call_plan::TEMPLATES,
+        response_step::TEMPLATES,
+        turn_preparation::TEMPLATES,
         turn_end::TEMPLATES,
         files::TEMPLATES,
         kind::TEMPLATES,

@@ -7,7 +7,9 @@ use futures_util::StreamExt;
 use haft_core::model_options::RESPONSE_FORMAT;
 use haft_core::{CallError, CallId, ErrorKind, Message};
 use haft_egress::Limits;
-use haft_llm::{Delta, EndReason, ModelRequest, ModelTurn, ResponseBuilder, ToolChoice, dropped_before};
+use haft_llm::{
+    Delta, EndReason, ModelRequest, ModelTurn, OmittedTool, ResponseBuilder, ToolChoice, dropped_before,
+};
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
@@ -51,68 +53,88 @@ const WRITE_AGAIN: &str = "[Your last answer contained a tool call that could no
 
 /// The destination of a response while it streams.
 pub(crate) struct ResponseSink<'a> {
-    pub(crate) at: &'a TurnContext,
+    pub(crate) context: &'a TurnContext,
     pub(crate) step: u32,
     /// The deadline of the response.
     pub(crate) until: Instant,
 }
 
 impl ResponseSink<'_> {
+    /// The warnings about tools and options that the request did not contain.
+    fn warnings(&self, left_out: &[OmittedTool], dropped: &[String]) -> Vec<String> {
+        let of_tool = |tool: &OmittedTool| {
+            let why = vec![tool.why.clone()];
+            Message::new(&LEFT_OUT).with("tool", &tool.name).with_messages("why", why)
+        };
+        // The response format is not dropped: the instructions have it.
+        let options = dropped.iter().filter(|name| *name != RESPONSE_FORMAT);
+        let of_options = options.map(|name| Message::new(&OPTION_DROPPED).with("name", name));
+        let warnings = left_out.iter().map(of_tool).chain(of_options);
+        warnings.map(|message| self.context.render(&message)).collect()
+    }
+
     /// Waits until the response is cancelled or times out.
-    async fn over(&self) -> CallError {
+    async fn interrupted(&self) -> CallError {
         tokio::select! {
-            () = self.at.cancel.cancelled() => cancelled(),
+            () = self.context.cancel.cancelled() => cancelled(),
             () = sleep_until(self.until) => CallError::new(ErrorKind::BudgetExceeded, Message::new(&OUT_OF_TIME)),
         }
     }
 }
 
+/// The progress of a request over its attempts.
+#[derive(Default)]
+struct Attempts {
+    /// A part of the response was emitted.
+    has_emitted: bool,
+    /// Options that the provider refused. A retry leaves them out.
+    dropped: Vec<String>,
+    has_correction: bool,
+}
+
 /// Requests a response, with retries.
 pub(crate) async fn request_response(
-    chosen: &SelectedModel,
     request: &ModelRequest,
     sink: &ResponseSink<'_>,
 ) -> Result<StoredResponse, CallError> {
     let mut pauses = PAUSES.into_iter();
     let mut request = Cow::Borrowed(request);
-    // Options that the provider refused. A retry leaves them out.
-    let mut dropped = Vec::new();
-    let mut has_correction = false;
+    let mut attempts = Attempts::default();
     loop {
-        let mut has_emitted = false;
-        let asking = request_once(chosen, &request, sink, &mut has_emitted, &mut dropped);
-        let answered = tokio::select! {
-            answered = asking => answered,
-            error = sink.over() => Err(error),
+        attempts.has_emitted = false;
+        let response = tokio::select! {
+            response = request_once(&request, sink, &mut attempts) => response,
+            error = sink.interrupted() => Err(error),
         };
-        let error = match answered {
-            Ok(answer) => return Ok(answer),
+        let error = match response {
+            Ok(response) => return Ok(response),
             Err(error) => error,
         };
-        let may_pass = error.is_retryable() && !(has_emitted && sink.at.log.is_irrevocable);
-        let Some(pause) = pauses.next().filter(|_| may_pass) else { return Err(error) };
-        if has_emitted {
-            sink.at.log.emit(ChatEvent::MessageReset { step: sink.step });
+        let log = &sink.context.log;
+        let may_retry = error.is_retryable() && !(attempts.has_emitted && log.is_irrevocable);
+        let Some(pause) = pauses.next().filter(|_| may_retry) else { return Err(error) };
+        if attempts.has_emitted {
+            log.emit(ChatEvent::MessageReset { step: sink.step });
         }
-        dropped.extend(dropped_before(&error));
-        for name in &dropped {
+        attempts.dropped.extend(dropped_before(&error));
+        for name in &attempts.dropped {
             request.to_mut().leave_out(name);
         }
-        if error.message().id() == UNREADABLE.id && !has_correction {
-            has_correction = true;
+        if error.message().id() == UNREADABLE.id && !attempts.has_correction {
+            attempts.has_correction = true;
             request.to_mut().turns.push(ModelTurn::user(WRITE_AGAIN));
         }
         let pause = error.requested_pause().unwrap_or(pause).min(LONGEST_PAUSE);
-        let TurnContext { conversation, caller, turn, .. } = sink.at;
+        let TurnContext { conversation, caller, turn, model, .. } = sink.context;
         tracing::warn!(
             conversation.id = %conversation, request.id = caller.request.as_ref().map(display), turn,
-            step = sink.step, chat.model = format!("{}/{}", chosen.provider, chosen.name),
+            step = sink.step, chat.model = format!("{}/{}", model.provider, model.name),
             kind = %error.kind(), %error, pause_ms = pause.as_millis() as u64,
             "Chat: the model failed; retrying"
         );
         tokio::select! {
             () = sleep(pause) => {}
-            error = sink.over() => return Err(error),
+            error = sink.interrupted() => return Err(error),
         }
     }
 }
@@ -122,28 +144,26 @@ pub(crate) fn cancelled() -> CallError {
 }
 
 async fn request_once(
-    chosen: &SelectedModel,
     request: &ModelRequest,
     sink: &ResponseSink<'_>,
-    has_emitted: &mut bool,
-    dropped: &mut Vec<String>,
+    attempts: &mut Attempts,
 ) -> Result<StoredResponse, CallError> {
     let (at, began) = (Timestamp::now(), Instant::now());
     let limits = Limits { deadline: Some(began + LONGEST), bytes: LARGEST };
-    let mut asked = chosen.model.ask(request, limits).await?;
-    dropped.append(&mut asked.dropped);
+    let mut stream = sink.context.model.model.ask(request, limits).await?;
+    attempts.dropped.append(&mut stream.dropped);
     let mut builder = ResponseBuilder::of(request);
-    let (step, log) = (sink.step, &sink.at.log);
-    while let Some(delta) = asked.deltas.next().await {
+    let (step, log) = (sink.step, &sink.context.log);
+    while let Some(delta) = stream.deltas.next().await {
         let delta = delta?;
         builder.add(&delta);
         match delta {
             Delta::Text(text) if !text.is_empty() && request.response_format.is_none() => {
-                *has_emitted = true;
+                attempts.has_emitted = true;
                 log.emit(ChatEvent::Text { step, text });
             }
             Delta::Reasoning(text) if !text.is_empty() => {
-                *has_emitted = true;
+                attempts.has_emitted = true;
                 log.emit(ChatEvent::Reasoning { step, text });
             }
             Delta::Text(_)
@@ -156,56 +176,44 @@ async fn request_once(
             | Delta::End(_) => {}
         }
     }
-    let told = builder.text().to_owned();
-    let mut answer = builder.finish();
+    let emitted = builder.text().to_owned();
+    let mut response = builder.finish();
     // If calls are not allowed, or emitted text cannot be withdrawn, the text is the response.
-    let is_final = request.tool_choice == ToolChoice::None || (*has_emitted && log.is_irrevocable);
-    if answer.end == EndReason::Malformed && !is_final {
+    let is_final = request.tool_choice == ToolChoice::None || (attempts.has_emitted && log.is_irrevocable);
+    if response.end == EndReason::Malformed && !is_final {
         return Err(CallError::new(ErrorKind::Server, Message::new(&UNREADABLE)));
     }
-    if told != answer.text && !log.is_irrevocable && request.response_format.is_none() {
+    if emitted != response.text && !log.is_irrevocable && request.response_format.is_none() {
         // A call that the model wrote as text is not part of the text.
         log.emit(ChatEvent::MessageReset { step });
-        if let Some(thought) = answer.reasoning.as_ref().filter(|thought| !thought.text.is_empty()) {
+        if let Some(thought) = response.reasoning.as_ref().filter(|thought| !thought.text.is_empty()) {
             log.emit(ChatEvent::Reasoning { step, text: thought.text.clone() });
         }
-        if !answer.text.is_empty() {
-            log.emit(ChatEvent::Text { step, text: answer.text.clone() });
+        if !response.text.is_empty() {
+            log.emit(ChatEvent::Text { step, text: response.text.clone() });
         }
     }
-    for call in &mut answer.calls {
+    for call in &mut response.calls {
         // The journal, the call log and a task use this id of the call.
         call.rename(CallId::from(Uuid::now_v7()).to_string());
     }
-    let left_out = |tool: &haft_llm::OmittedTool| {
-        let why = vec![tool.why.clone()];
-        Message::new(&LEFT_OUT)
-            .with("tool", &tool.name)
-            .with_messages("why", why)
-            .render(sink.at.caller.locale)
-    };
-    // The response format is not dropped: the instructions have it.
-    let options = dropped.iter().filter(|name| *name != RESPONSE_FORMAT);
-    let warnings_of_options = options.map(|name| {
-        let message = Message::new(&OPTION_DROPPED).with("name", name);
-        message.render(sink.at.caller.locale)
-    });
-    let guessed = answer.usage.is_none().then(|| {
-        (size_of(request) + response_size(&answer.text, answer.reasoning.as_ref(), &answer.calls)) as u64
-    });
+    let size =
+        || size_of(request) + response_size(&response.text, response.reasoning.as_ref(), &response.calls);
+    let guessed = response.usage.is_none().then(|| size() as u64);
+    let SelectedModel { provider, name, .. } = &sink.context.model;
     Ok(StoredResponse {
-        text: answer.text,
-        reasoning: answer.reasoning,
-        calls: answer.calls,
-        usage: answer.usage,
+        text: response.text,
+        reasoning: response.reasoning,
+        calls: response.calls,
+        usage: response.usage,
         guessed,
-        end: answer.end,
-        model: format!("{}/{}", chosen.provider, chosen.name),
+        end: response.end,
+        model: format!("{provider}/{name}"),
         at,
         ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-        logprobs: answer.logprobs,
+        logprobs: response.logprobs,
         format: None,
-        warnings: asked.left_out.iter().map(left_out).chain(warnings_of_options).collect(),
-        dropped: dropped.clone(),
+        warnings: sink.warnings(&stream.left_out, &attempts.dropped),
+        dropped: attempts.dropped.clone(),
     })
 }

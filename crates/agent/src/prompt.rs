@@ -3,14 +3,13 @@
 //! Only the agent's author and the client write in the system role; results of tools are never placed there.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use haft_core::ModelOptions;
 use haft_core::agent::Agent;
 use haft_core::name::TASK_RESULT;
 use haft_llm::{
-    Call, ContentPart, Image, ModelRequest, ModelTool, ModelTurn, NamedInstruction, SYNTHETIC_CALL_PREFIX,
-    ToolChoice, ToolResult,
+    Call, ContentPart, Image, ModelRequest, ModelTurn, NamedInstruction, SYNTHETIC_CALL_PREFIX, ToolChoice,
+    ToolResult,
 };
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -19,8 +18,8 @@ use crate::call_result::{too_large, truncate};
 use crate::client_history::{Results, spoken};
 use crate::conversation_input::ConversationInput;
 use crate::inbox::{ChatMessage, ChatRole, InboxMessage, MessagePart, TaskEnded};
-use crate::models::SelectedModel;
 use crate::transcript::{CallState, FinishReason, StepCall, Transcript, Turn, TurnEnd};
+use crate::turn_context::TurnContext;
 
 /// Maximum number of images in a request. The last ones of the conversation are sent.
 const MAX_IMAGES: usize = 16;
@@ -47,38 +46,42 @@ fn image_of(piece: &MessagePart) -> Option<&str> {
     }
 }
 
-/// The request of a step.
-pub(crate) fn request(
-    chat: &ConversationInput,
-    agent: Option<&Agent>,
-    transcript: &Transcript,
-    chosen: &SelectedModel,
-    tools: Vec<Arc<ModelTool>>,
-    images: &Images,
-) -> ModelRequest {
-    let config = agent.map(|agent| &agent.spec.config);
-    let asking = &chat.asking;
-    let tool_choice = asking.tool_choice.as_ref().or(config.and_then(|config| config.tool_choice.as_ref()));
-    let own = ModelOptions::default();
-    let options = asking.options.or(config.map_or(&own, |config| &config.options));
-    ModelRequest {
-        model: chosen.name.clone(),
-        system: system(chat, agent, transcript),
-        named_system: named_system(chat),
-        turns: spoken_turns(transcript, &format!("{}/{}", chosen.provider, chosen.name), images),
-        tool_choice: choice(tool_choice),
-        tools,
-        parallel_tool_calls: asking
-            .parallel_tool_calls
-            .or(config.map(|config| config.parallel_tool_calls))
-            .unwrap_or(true),
-        temperature: asking.temperature.or(config.and_then(|config| config.temperature)),
-        max_tokens: asking.max_tokens.or(config.and_then(|config| config.max_tokens)),
-        response_format: options.response_format(),
-        format_in_instructions: false,
-        options,
-        context_tokens: None,
-        text_tool_calls: false,
+/// The parts of a request.
+pub(crate) struct Prompt<'a> {
+    pub(crate) input: &'a ConversationInput,
+    pub(crate) context: &'a TurnContext,
+    pub(crate) transcript: &'a Transcript,
+    pub(crate) images: &'a Images,
+}
+
+impl Prompt<'_> {
+    /// Returns the request of a step.
+    pub(crate) fn request(&self) -> ModelRequest {
+        let Self { input, context, transcript, images } = *self;
+        let (agent, model, asking) = (context.agent.as_deref(), &context.model, &input.asking);
+        let config = agent.map(|agent| &agent.spec.config);
+        let tool_choice = config.and_then(|config| config.tool_choice.as_ref());
+        let own = ModelOptions::default();
+        let options = asking.options.or(config.map_or(&own, |config| &config.options));
+        ModelRequest {
+            model: model.name.clone(),
+            system: system(input, agent, transcript),
+            named_system: named_system(input),
+            turns: spoken_turns(transcript, &format!("{}/{}", model.provider, model.name), images),
+            tool_choice: choice(asking.tool_choice.as_ref().or(tool_choice)),
+            tools: context.toolbox.for_model(transcript),
+            parallel_tool_calls: asking
+                .parallel_tool_calls
+                .or(config.map(|config| config.parallel_tool_calls))
+                .unwrap_or(true),
+            temperature: asking.temperature.or(config.and_then(|config| config.temperature)),
+            max_tokens: asking.max_tokens.or(config.and_then(|config| config.max_tokens)),
+            response_format: options.response_format(),
+            format_in_instructions: false,
+            options,
+            context_tokens: None,
+            text_tool_calls: false,
+        }
     }
 }
 

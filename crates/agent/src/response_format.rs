@@ -44,59 +44,63 @@ pub async fn format_schema(options: &ModelOptions) -> Result<Option<Arc<ToolSche
     })
 }
 
-/// Checks an answer if it is a last one, repairs it once, and emits its text. The text is not emitted before: text that
-/// some clients received cannot be withdrawn, and text beside the JSON would break it.
+/// Checks a final response against the format, repairs it once, and emits its text. The text is not emitted before: text
+/// that some clients received cannot be withdrawn, and text beside the JSON would break it.
 pub(crate) async fn in_format(
-    question: &ModelRequest,
-    mut answer: StoredResponse,
+    request: &ModelRequest,
+    mut response: StoredResponse,
     sink: &ResponseSink<'_>,
 ) -> Result<StoredResponse, CallError> {
-    if question.response_format.is_none() {
-        return Ok(answer);
+    if request.response_format.is_none() {
+        return Ok(response);
     }
-    if !answer.calls.is_empty() {
-        answer.format = Some(FormatCheck::BesideCalls);
-        answer.logprobs.clear();
-        return Ok(answer);
+    if !response.calls.is_empty() {
+        response.format = Some(FormatCheck::BesideCalls);
+        response.logprobs.clear();
+        return Ok(response);
     }
-    let schema = format_schema(&question.options).await.map_err(CallError::invalid)?;
-    if let Err(reason) = check(&mut answer, schema.as_ref(), sink.at.caller.locale).await {
-        answer = repair(question, answer, &reason, schema.as_ref(), sink).await?;
+    let schema = format_schema(&request.options).await.map_err(CallError::invalid)?;
+    let repair = FormatRepair { request, schema, sink };
+    if let Err(reason) = check(&mut response, repair.schema.as_ref(), sink.context.caller.locale).await {
+        response = repair.repair(response, &reason).await?;
     }
-    emit(sink, &answer);
-    Ok(answer)
+    emit(sink, &response);
+    Ok(response)
 }
 
-/// Asks once more with the reason. An answer that stays wrong becomes a refusal, and so does one whose repair request
-/// fails: the turn has an answer, and a client that retries would run its tools again.
-async fn repair(
-    question: &ModelRequest,
-    answer: StoredResponse,
-    reason: &str,
-    schema: Option<&Arc<ToolSchema>>,
-    sink: &ResponseSink<'_>,
-) -> Result<StoredResponse, CallError> {
-    let locale = sink.at.caller.locale;
-    let request = repair_request(question, &answer, reason);
-    let (mut answer, message) = match request_response(&sink.at.chosen, &request, sink).await {
-        Ok(again) => {
-            let mut answer = again.replacing(answer);
-            match check(&mut answer, schema, locale).await {
-                Ok(()) => return Ok(answer),
-                Err(reason) => (answer, Message::new(&NOT_IN_FORM).with("reason", reason)),
+/// The repair of a response that does not have the format.
+struct FormatRepair<'a> {
+    request: &'a ModelRequest,
+    schema: Option<Arc<ToolSchema>>,
+    sink: &'a ResponseSink<'a>,
+}
+
+impl FormatRepair<'_> {
+    /// Sends one more request with the reason. A response that stays wrong becomes a refusal, and so does one whose repair
+    /// request fails: the turn has a response, and a client that retries would run its tools again.
+    async fn repair(&self, response: StoredResponse, reason: &str) -> Result<StoredResponse, CallError> {
+        let locale = self.sink.context.caller.locale;
+        let request = repair_request(self.request, &response, reason);
+        let (mut response, message) = match request_response(&request, self.sink).await {
+            Ok(again) => {
+                let mut response = again.replacing(response);
+                match check(&mut response, self.schema.as_ref(), locale).await {
+                    Ok(()) => return Ok(response),
+                    Err(reason) => (response, Message::new(&NOT_IN_FORM).with("reason", reason)),
+                }
             }
-        }
-        Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
-        Err(error) => {
-            let message = Message::new(&NOT_REPAIRED).with("reason", reason);
-            (answer, message.with_messages("error", vec![error.message().clone()]))
-        }
-    };
-    let refusal = message.render(locale);
-    answer.warnings.push(refusal.clone());
-    answer.format = Some(FormatCheck::Refused(refusal));
-    answer.logprobs.clear();
-    Ok(answer)
+            Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
+            Err(error) => {
+                let message = Message::new(&NOT_REPAIRED).with("reason", reason);
+                (response, message.with_messages("error", vec![error.message().clone()]))
+            }
+        };
+        let refusal = message.render(locale);
+        response.warnings.push(refusal.clone());
+        response.format = Some(FormatCheck::Refused(refusal));
+        response.logprobs.clear();
+        Ok(response)
+    }
 }
 
 /// The request for a repair has no tools. Some providers ignore `tool_choice: none`, and some cannot combine tools with
@@ -180,7 +184,7 @@ fn json_within(text: &str) -> Result<(&str, Value), String> {
 fn emit(sink: &ResponseSink<'_>, answer: &StoredResponse) {
     let text = answer.user_text();
     if !text.is_empty() {
-        sink.at.log.emit(ChatEvent::Text { step: sink.step, text: text.to_owned() });
+        sink.context.log.emit(ChatEvent::Text { step: sink.step, text: text.to_owned() });
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) async fn final_response(
     if !is_after_calls || (has_text && !has_called) {
         return Ok(answer);
     }
-    let (log, step) = (&sink.at.log, sink.step);
+    let (log, step) = (&sink.context.log, sink.step);
     // Under a response format, the text was not emitted.
     let is_emitted = has_text && question.response_format.is_none();
     if is_emitted {
@@ -47,7 +47,7 @@ pub(crate) async fn final_response(
         request.turns.push(ModelTurn::assistant(answer.text.as_str(), None, Vec::new()));
     }
     request.turns.push(ModelTurn::user(RESPOND_NOW));
-    let again = request_response(&sink.at.chosen, &request, sink).await;
+    let again = request_response(&request, sink).await;
     let has_calls_left = again.as_ref().map_or(has_called, |again| !again.calls.is_empty());
     let mut answer = match again {
         Ok(again) => again.replacing(answer),
@@ -63,7 +63,7 @@ pub(crate) async fn final_response(
         answer.logprobs.clear();
     }
     if has_calls_left {
-        answer.warnings.push(sink.at.say(&Message::new(&CALLS_LEFT_OUT)));
+        answer.warnings.push(sink.context.render(&Message::new(&CALLS_LEFT_OUT)));
     }
     Ok(answer)
 }

@@ -88,7 +88,7 @@ pub(crate) async fn pinned(
     Ok(pinned)
 }
 
-/// The tools of an agent as they are now, in its order.
+/// Returns the current tools of an agent, in its order.
 pub(crate) fn bound<'a>(
     tools: &SpaceTools<'_>,
     agent: &'a Agent,
@@ -109,7 +109,7 @@ pub(crate) fn bound<'a>(
     bound
 }
 
-/// Returns the tool as it is offered to the model. Returns `None` if the tool is switched off, or has a reserved name
+/// Returns the definition of the tool for the model. Returns `None` if the tool is switched off, or has a reserved name
 /// because it was saved before names were reserved. `defers` is true if its result may arrive after the call.
 pub(crate) fn offer(tool: &ToolVersion, bound: Option<&AgentBinding>, defers: bool) -> Option<OfferedTool> {
     let spec = &tool.spec;

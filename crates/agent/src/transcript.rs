@@ -15,7 +15,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::conversation_input::ConversationInput;
+use crate::event::ChatEvent;
 use crate::inbox::InboxMessage;
+use crate::turn_log::TurnLog;
 
 /// The turns of a conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -306,6 +308,38 @@ pub(crate) mod key {
 }
 
 impl Transcript {
+    /// Begins the next turn. Turns that its input replaces are removed.
+    pub(crate) fn begin_turn(&mut self, setup: TurnSetup, input: Vec<InboxMessage>) {
+        self.last += 1;
+        self.received = setup.to;
+        if let Some(replaced) = setup.replaces {
+            self.turns.retain(|earlier| earlier.turn < replaced);
+        }
+        self.turns.push(Turn { turn: self.last, setup, input, steps: Vec::new(), end: None });
+        self.add_client_results();
+    }
+
+    /// Begins the only turn of an ephemeral or nested turn.
+    pub(crate) fn begin_only_turn(&mut self, input: &ConversationInput) {
+        let setup = TurnSetup { from: 0, to: 0, replaces: None, kept: BTreeMap::new(), at: Timestamp::now() };
+        self.begin_turn(setup, vec![InboxMessage::User(input.first.clone())]);
+    }
+
+    /// Emits the events of the last turn.
+    pub(crate) fn emit_to(&self, log: &TurnLog) {
+        self.turns.last().into_iter().flat_map(ChatEvent::of).for_each(|event| log.emit(event));
+    }
+
+    /// Returns the output of the task that a call became, if the task has ended.
+    pub fn task_output(&self, call: &str) -> Option<&Value> {
+        let messages = self.turns.iter().flat_map(|turn| &turn.input).chain(&self.pending_messages);
+        let mut ended = messages.filter_map(|message| match message {
+            InboxMessage::TaskEnded(ended) => Some(ended),
+            InboxMessage::User(_) | InboxMessage::Continue(_) | InboxMessage::ToolResults(_) => None,
+        });
+        ended.find(|ended| ended.name == call).map(|ended| &ended.output)
+    }
+
     /// Reads the steps of a run, which are found by their keys.
     pub fn of(chat: &ConversationInput, find: impl Fn(&str) -> Option<Arc<Step>>) -> Self {
         let given = |key: &str| -> Option<Arc<Value>> {

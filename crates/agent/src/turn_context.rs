@@ -1,4 +1,4 @@
-//! Where a turn stands: all that it is carried on with, what it may still cost, and what it says of itself.
+//! The context of a turn: its caller, agent, tools and model, its limits, and its events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,52 +18,52 @@ use crate::models::{SelectedModel, SpaceUser};
 use crate::toolbox::{CallTarget, Toolbox};
 use crate::transcript::{CallState, FinishReason, StepCall, StoredResponse, Transcript, Turn, arguments};
 use crate::turn_log::TurnLog;
+use crate::turn_runner::TurnMode;
 
 haft_core::templates! {
     NO_MORE_STEPS = "chat.noMoreSteps",
-        "The turn reached its limit of {most} steps. The answer is based on what was known by then.",
+        "The turn reached its limit of {most} steps. The answer is based on the information up to then.",
         "已达到 {most} 步上限；回答基于当时已知的信息";
     NO_MORE_TIME = "chat.noMoreTime",
-        "The turn reached its limit of {most} seconds. The answer is based on what was known by then.",
+        "The turn reached its limit of {most} seconds. The answer is based on the information up to then.",
         "已达到 {most} 秒上限；回答基于当时已知的信息";
     NO_MORE_TOKENS = "chat.noMoreTokens",
-        "The turn reached its limit of {most} tokens. The answer is based on what was known by then.",
+        "The turn reached its limit of {most} tokens. The answer is based on the information up to then.",
         "已达到 {most} 个 token 上限；回答基于当时已知的信息";
     OUTER_SPENT = "chat.outerSpent",
-        "The calling turn has used up its limits. The answer is based on what was known by then.",
+        "The calling turn has used up its limits. The answer is based on the information up to then.",
         "发起询问的那一轮额度已用完；回答基于当时已知的信息";
 }
 
 /// The tool that ends a turn.
 pub(crate) const STOP: &str = "stop_response";
 
-/// All that a turn is carried on with.
+/// The context of a turn that is executed.
 pub(crate) struct TurnContext {
     pub(crate) conversation: RunId,
     pub(crate) turn: u32,
     pub(crate) caller: Caller,
     pub(crate) agent: Option<Arc<Agent>>,
     pub(crate) toolbox: Toolbox,
-    pub(crate) chosen: SelectedModel,
+    pub(crate) model: SelectedModel,
     pub(crate) log: Arc<TurnLog>,
     pub(crate) cancel: CancellationToken,
     pub(crate) budget: TurnBudget,
-    /// What is left of it, also for the agents that this one asks.
+    /// The rest of the budget, which the turn shares with the agents that it calls.
     pub(crate) allowance: Arc<Allowance>,
-    /// So long the turn was worked on before it was taken up now.
+    /// The execution time of the turn before this execution.
     pub(crate) worked: Duration,
-    /// The conversation that calls are on record with.
+    /// The conversation in the records of calls.
     pub(crate) recorded: Option<ConversationId>,
-    /// Somebody may find the conversation again.
-    pub(crate) is_kept: bool,
-    /// It goes on after a crash.
-    pub(crate) is_durable: bool,
-    /// So many agents and flows it is within.
+    pub(crate) mode: TurnMode,
+    /// Number of enclosing agents and flows.
     pub(crate) depth: u32,
     pub(crate) began: Instant,
+    /// The time of this execution that the turn waited for tasks.
+    pub(crate) waited: Duration,
 }
 
-/// What a turn may cost.
+/// The limits of a turn.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TurnBudget {
     pub(crate) steps: u32,
@@ -84,8 +84,8 @@ impl TurnBudget {
         }
     }
 
-    /// What is left of it after all that a turn did so far.
-    pub(crate) fn left(
+    /// Returns the rest of the budget after the journaled part of the turn.
+    pub(crate) fn remaining(
         self,
         turn: Option<&Turn>,
         toolbox: &Toolbox,
@@ -95,19 +95,19 @@ impl TurnBudget {
         tokens = tokens.saturating_sub(turn.map(Turn::tokens).unwrap_or_default());
         for call in turn.into_iter().flat_map(Turn::calls) {
             let inner = match &call.state {
-                // It is about to be made, and takes its own then.
+                // The call is counted when it is executed.
                 CallState::Running => continue,
-                // It was refused, and took nothing.
+                // A refused call costs nothing.
                 CallState::Done(result) if is_refused(result) => continue,
-                // What became a task spent of its own.
+                // A task has a separate budget.
                 CallState::Done(result) if call.task.is_none() && toolbox.is_agent(&call.name) => {
                     Some([&result["data"], &result["error"]["details"]])
                 }
                 CallState::Done(_) | CallState::Pending(_) | CallState::Awaited(_) => None,
             };
-            let cost = |what: &str| {
-                let told = inner.iter().flatten().find_map(|inner| inner[what].as_u64());
-                told.unwrap_or_default()
+            let cost = |name: &str| {
+                let reported = inner.iter().flatten().find_map(|inner| inner[name].as_u64());
+                reported.unwrap_or_default()
             };
             calls = calls.saturating_sub(1 + cost("calls"));
             tokens = tokens.saturating_sub(cost("tokens"));
@@ -116,7 +116,7 @@ impl TurnBudget {
     }
 }
 
-/// Whether a call was not made because of what it would have cost.
+/// Returns true if a call was not executed because of a limit.
 fn is_refused(result: &Value) -> bool {
     result["attempts"] == 0 && result["error"]["kind"] == json!(ErrorKind::BudgetExceeded)
 }
@@ -140,19 +140,19 @@ impl TurnContext {
         options.trace(transcript.open().and_then(Turn::trace).cloned())
     }
 
-    pub(crate) fn say(&self, message: &Message) -> String {
+    pub(crate) fn render(&self, message: &Message) -> String {
         message.render(self.caller.locale)
     }
 
-    /// What of the budget is spent, where the next answer has to be the last.
-    pub(crate) fn spent(&self, transcript: &Transcript) -> Option<Message> {
+    /// Returns the message about a reached limit, after which the next response is the last one.
+    pub(crate) fn reached_limit(&self, transcript: &Transcript) -> Option<Message> {
         let open = transcript.open()?;
         let TurnBudget { steps, tokens, .. } = self.budget;
         if steps_of(open) >= steps {
             return Some(Message::new(&NO_MORE_STEPS).with("most", steps));
         }
-        if self.left().is_zero() {
-            return Some(self.no_more_time());
+        if self.time_left().is_zero() {
+            return Some(self.time_limit_reached());
         }
         match self.allowance.has_tokens() {
             Ok(()) => None,
@@ -161,17 +161,18 @@ impl TurnContext {
         }
     }
 
-    /// So long the turn may still be worked on. Waiting for a person, or for what comes later, does not count.
-    pub(crate) fn left(&self) -> Duration {
-        self.budget.time.saturating_sub(self.worked + self.began.elapsed())
+    /// The execution time that is left. Time of waiting for people and tasks does not count.
+    pub(crate) fn time_left(&self) -> Duration {
+        let executed = self.began.elapsed().saturating_sub(self.waited);
+        self.budget.time.saturating_sub(self.worked + executed)
     }
 
-    pub(crate) fn no_more_time(&self) -> Message {
+    pub(crate) fn time_limit_reached(&self) -> Message {
         Message::new(&NO_MORE_TIME).with("most", self.budget.time.as_secs())
     }
 
-    /// Whether a call ended the turn, or whoever asked has calls to carry out.
-    pub(crate) fn over(&self, transcript: &Transcript) -> Option<FinishReason> {
+    /// Returns the reason for which the turn ends after the calls of the last step. Returns `None` if it continues.
+    pub(crate) fn ends_after_calls(&self, transcript: &Transcript) -> Option<FinishReason> {
         let last = transcript.open()?.steps.last()?;
         let is_client = |call: &StepCall| {
             call.state == CallState::Running
@@ -185,26 +186,26 @@ impl TurnContext {
 
     fn stops(&self, call: &StepCall) -> bool {
         let CallState::Done(result) = &call.state else { return false };
-        let is_it = match self.toolbox.target(&call.name) {
+        let is_stop = match self.toolbox.target(&call.name) {
             Some(CallTarget::Tool(bound)) => bound.id == STOP,
             Some(
                 CallTarget::Client | CallTarget::FindTools | CallTarget::TaskResult | CallTarget::ReadResult,
             )
             | None => false,
         };
-        is_it && result["success"] == true
+        is_stop && result["success"] == true
     }
 
-    /// Tells of an answer what was not told while it came.
-    pub(crate) fn emit(&self, step: u32, answer: &StoredResponse) {
-        for message in &answer.warnings {
+    /// Emits the warnings and calls of a response, which were not emitted while it streamed.
+    pub(crate) fn emit_response(&self, step: u32, response: &StoredResponse) {
+        for message in &response.warnings {
             tracing::warn!(
                 conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(display),
                 turn = self.turn, step, "Chat: {message}"
             );
             self.log.emit(ChatEvent::Warning { message: message.clone() });
         }
-        for call in answer.calls.iter().filter_map(begun) {
+        for call in response.calls.iter().filter_map(open_call) {
             tracing::info!(
                 conversation.id = %self.conversation, request.id = self.caller.request.as_ref().map(display),
                 turn = self.turn, step, call.id = %call.call_id, tool.name = call.name, "Chat: tool call"
@@ -213,8 +214,8 @@ impl TurnContext {
         }
     }
 
-    /// The turn as the log has it.
-    pub(crate) fn logged(&self) -> TurnLabels {
+    /// The identity of the turn for the log.
+    pub(crate) fn labels(&self) -> TurnLabels {
         let Caller { space, request, .. } = &self.caller;
         TurnLabels {
             space: *space,
@@ -225,7 +226,7 @@ impl TurnContext {
     }
 }
 
-/// A turn as the log has it.
+/// The identity of a turn for the log.
 pub(crate) struct TurnLabels {
     pub(crate) space: SpaceId,
     pub(crate) conversation: RunId,
@@ -234,8 +235,8 @@ pub(crate) struct TurnLabels {
 }
 
 impl Conversations {
-    /// Says in the log what came of a call, and tells who listens.
-    pub(crate) fn done(&self, turn: TurnLabels, result: &ToolExecutionResult) {
+    /// Logs the result of a call, and notifies listeners.
+    pub(crate) fn notify(&self, turn: &TurnLabels, result: &ToolExecutionResult) {
         let kind = || Some(self.0.tools.in_space(turn.space).get(&result.tool_name)?.spec.kind.to_string());
         tracing::info!(
             conversation.id = %turn.conversation, request.id = turn.request.as_ref().map(display), turn = turn.turn,
@@ -248,8 +249,8 @@ impl Conversations {
     }
 }
 
-/// A call that nothing has come of yet.
-pub(crate) fn begun(call: &haft_llm::Call) -> Option<StepCall> {
+/// Returns a call of a response as a call without a result. Returns `None` if its id is invalid.
+pub(crate) fn open_call(call: &haft_llm::Call) -> Option<StepCall> {
     let (name, arguments) = (call.name.clone(), arguments(&call.arguments));
     let (call_id, state) = (call.id.parse().ok()?, CallState::Running);
     Some(StepCall { call_id, name, arguments, task: None, state })

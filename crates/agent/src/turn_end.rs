@@ -1,22 +1,21 @@
-//! How a turn ends: its last words, what is said of them, and what becomes of calls that nobody waits for.
+//! The end of a turn: its final text and events, and the results of calls that are not executed.
 
 use std::sync::Arc;
 
 use haft_core::{AgentId, Binding, CallError, CallOptions, Caller, Source, SpaceId, Template};
 use haft_llm::EndReason;
-use haft_runs::RunContext;
 use jiff::Timestamp;
 
-use crate::conversation_input::ConversationInput;
+use crate::call_history::LoggedCalls;
+use crate::call_result::failed;
 use crate::conversations::Conversations;
+use crate::deferred_calls::task_id;
 use crate::event::{ChatEvent, steps_of};
 use crate::model_request::cancelled;
-use crate::tool_calls::task_id;
 use crate::toolbox::{CallTarget, OfferedTool};
-use crate::transcript::{CallState, FinishReason, StoredResponse, Transcript, Turn, TurnEnd, key};
-use crate::turn_context::{STOP, TurnContext};
-use crate::turn_log::TurnLog;
-use crate::turn_runner::{locale_of, request_of};
+use crate::transcript::{CallState, FinishReason, StoredResponse, Turn, TurnEnd, key};
+use crate::turn_context::STOP;
+use crate::turn_runner::{OpenTurn, TurnRunner, locale_of, request_of};
 
 haft_core::templates! {
     CUT_SHORT = "chat.cutShort",
@@ -33,41 +32,44 @@ haft_core::templates! {
         "模型没有给出任何内容";
 }
 
-impl Conversations {
-    /// Ends the open turn as failed.
-    pub(crate) fn fail(
-        &self,
-        cx: &RunContext,
-        transcript: &mut Transcript,
-        log: &TurnLog,
-        error: CallError,
-    ) -> FinishReason {
-        self.end(cx, transcript, log, (FinishReason::Error, Vec::new(), Some(error)))
-    }
+/// The outcome of a turn.
+pub(crate) struct TurnOutcome {
+    pub(crate) finish: FinishReason,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) error: Option<CallError>,
+}
 
-    pub(crate) fn end(
-        &self,
-        cx: &RunContext,
-        transcript: &mut Transcript,
-        log: &TurnLog,
-        (finish, warnings, error): (FinishReason, Vec<String>, Option<CallError>),
-    ) -> FinishReason {
-        let locale = transcript.open().map(locale_of).unwrap_or_default();
-        let Some(open) = transcript.turns.last_mut() else { return finish };
-        let turn = open.turn;
+impl TurnOutcome {
+    pub(crate) fn failed(error: CallError) -> Self {
+        Self { finish: FinishReason::Error, warnings: Vec::new(), error: Some(error) }
+    }
+}
+
+impl From<FinishReason> for TurnOutcome {
+    fn from(finish: FinishReason) -> Self {
+        Self { finish, warnings: Vec::new(), error: None }
+    }
+}
+
+impl OpenTurn<'_> {
+    /// Stores the end of the turn. Its events are emitted when the end is persisted.
+    pub(crate) fn end(&mut self, outcome: TurnOutcome) -> FinishReason {
+        let TurnOutcome { finish, warnings, error } = outcome;
+        let Some(open) = self.transcript.turns.last_mut() else { return finish };
+        let (turn, locale) = (open.turn, locale_of(open));
         if let Some(error) = &error {
             tracing::warn!(
-                conversation.id = %cx.run().id, request.id = request_of(open).map(display), turn, kind = %error.kind(), %error,
+                conversation.id = %self.cx.run().id, request.id = request_of(open).map(display), turn, kind = %error.kind(), %error,
                 "Chat: the turn failed"
             );
         }
         let text = match finish {
-            // What was told before nobody wanted more of it, or the time was over, stays.
+            // The text that was emitted before the interruption remains.
             FinishReason::Cancelled | FinishReason::MaxSteps => {
-                log.text_of(steps_of(open) + 1).unwrap_or_else(|| last_words(open))
+                self.log.text_of(steps_of(open) + 1).unwrap_or_else(|| final_text(open))
             }
             FinishReason::Stop | FinishReason::ToolStop | FinishReason::Error | FinishReason::ToolCalls => {
-                last_words(open)
+                final_text(open)
             }
         };
         let end = TurnEnd {
@@ -80,72 +82,65 @@ impl Conversations {
         };
         let ms = end.at.duration_since(open.setup.at).as_millis();
         tracing::info!(
-            conversation.id = %cx.run().id, request.id = request_of(open).map(display), turn, chat.finish = finish.as_str(),
+            conversation.id = %self.cx.run().id, request.id = request_of(open).map(display), turn, chat.finish = finish.as_str(),
             chat.steps = steps_of(open), chat.total_ms = ms as u64, "Chat: finished"
         );
-        cx.put(&key::end(turn), serde_json::to_value(&end).unwrap_or_default());
-        log.end(ChatEvent::ended(open, &end));
+        self.cx.put(&key::end(turn), serde_json::to_value(&end).unwrap_or_default());
+        self.log.end(ChatEvent::ended(open, &end));
         open.end = Some(end);
         finish
     }
 
-    /// Says of calls that nobody wants any more that they are not carried out, and ends the tasks they became.
-    pub(crate) async fn abandon(&self, cx: &RunContext, at: &TurnContext, transcript: &mut Transcript) {
-        let Some(last) = transcript.open().and_then(|turn| turn.steps.last()) else { return };
-        let step = last.step;
-        for (place, call) in last.calls.iter().enumerate() {
-            let key = key::call(at.turn, step, place);
-            match &call.state {
-                CallState::Pending(_) | CallState::Done(_) => continue,
-                CallState::Running if cx.is_unknown(&key) => continue,
-                CallState::Running | CallState::Awaited(_) => {}
-            }
-            // What became of the task is told when it has ended; what was to become one never does.
-            self.0.host.cancel_task(at.owner(), task_id(&call.call_id)).await;
-            if call.state == CallState::Running {
-                let (id, name) = (&call.call_id, &call.name);
-                cx.put(&key, crate::call_result::failed(id, name, cancelled(), at.caller.locale));
-            }
-        }
-        self.look(cx, at, step, transcript);
-        at.tell_results(transcript);
-    }
-
-    /// Of a write that was under way when a process died nobody says that it was not carried out.
-    pub(crate) async fn settle(
-        &self,
-        cx: &RunContext,
-        chat: &ConversationInput,
-        transcript: &mut Transcript,
-    ) {
-        let Some(turn) = transcript.turns.last_mut() else { return };
+    /// Sets the result of writes that were running during a crash to unknown.
+    pub(crate) async fn settle_unknown_calls(&mut self) {
+        let (run, cx) = (self.cx.run(), self.cx);
+        let Some(turn) = self.transcript.turns.last_mut() else { return };
         let (number, locale) = (turn.turn, locale_of(turn));
-        let caller = Caller {
-            space: cx.run().space,
-            user: cx.run().user,
-            source: Source::Chat,
-            locale,
-            request: None,
-        };
+        let caller = Caller { space: run.space, user: run.user, source: Source::Chat, locale, request: None };
         let Some(last) = turn.steps.last_mut() else { return };
-        for (place, call) in last.calls.iter_mut().enumerate() {
-            let key = key::call(number, last.step, place);
+        for (index, call) in last.calls.iter_mut().enumerate() {
+            let key = key::call(number, last.step, index);
             if call.state == CallState::Running && cx.is_unknown(&key) {
-                let options = CallOptions {
-                    call_id: Some(call.call_id.clone()),
-                    agent: chat.agent,
-                    binding: self.bound(caller.space, chat.agent, &call.name).await,
-                    ..CallOptions::default()
-                };
-                let result = self.unknown(cx, &caller, call, options).await;
+                let agent = self.input.agent;
+                let binding = self.conversations.binding(caller.space, agent, &call.name).await;
+                let call_id = Some(call.call_id.clone());
+                let options = CallOptions { call_id, agent, binding, ..CallOptions::default() };
+                let logged = LoggedCalls { conversations: self.conversations, cx, caller: &caller };
+                let result = logged.unknown(call, options).await;
                 cx.put(&key, result.clone());
                 call.state = CallState::Done(Arc::new(result));
             }
         }
     }
+}
 
-    /// What a binding says of a tool, as far as that is known.
-    async fn bound(&self, space: SpaceId, agent: Option<AgentId>, tool: &str) -> Option<Arc<Binding>> {
+impl TurnRunner<'_, '_> {
+    /// Cancels the tasks of open calls, and sets the results of calls that are not executed.
+    pub(crate) async fn abandon_calls(&mut self) {
+        let Some(last) = self.last_step() else { return };
+        let (cx, context) = (self.turn.cx, &self.context);
+        for (index, call) in last.calls.iter().enumerate() {
+            let key = key::call(context.turn, last.step, index);
+            match &call.state {
+                CallState::Pending(_) | CallState::Done(_) => continue,
+                CallState::Running if cx.is_unknown(&key) => continue,
+                CallState::Running | CallState::Awaited(_) => {}
+            }
+            // The result of a cancelled task arrives when the task has ended.
+            let host = &self.turn.conversations.0.host;
+            host.cancel_task(context.owner(), task_id(&call.call_id)).await;
+            if call.state == CallState::Running {
+                cx.put(&key, failed(&call.call_id, &call.name, cancelled(), context.caller.locale));
+            }
+        }
+        self.read_results();
+        self.emit_results();
+    }
+}
+
+impl Conversations {
+    /// Returns the binding of an agent's tool. Returns `None` if the agent or the tool no longer exists.
+    async fn binding(&self, space: SpaceId, agent: Option<AgentId>, tool: &str) -> Option<Arc<Binding>> {
         let agent = self.0.host.agent(space, &agent?.to_string()).await.ok()??;
         let tool = self.0.tools.in_space(space).get(tool)?;
         let binding = agent.spec.bindings.iter().find(|binding| binding.tool_id == tool.id)?;
@@ -153,7 +148,7 @@ impl Conversations {
     }
 }
 
-/// Whether a tool ends the turn with its text.
+/// Returns true if the tool ends the turn with its text.
 pub(crate) fn ends_turn(offered: &OfferedTool) -> bool {
     match &offered.target {
         CallTarget::Tool(bound) => bound.id == STOP,
@@ -161,13 +156,13 @@ pub(crate) fn ends_turn(offered: &OfferedTool) -> bool {
     }
 }
 
-/// The warning about a last answer that is cut, refused or empty. A refusal under a response format is a warning itself.
-pub(crate) fn remark(answer: &StoredResponse) -> Option<&'static Template> {
-    if answer.refusal().is_some() {
+/// Returns the warning about a final response that is incomplete, refused or empty. A refusal under a response format is a warning itself.
+pub(crate) fn response_warning(response: &StoredResponse) -> Option<&'static Template> {
+    if response.refusal().is_some() {
         return None;
     }
-    let is_empty = answer.text.trim().is_empty();
-    match answer.end {
+    let is_empty = response.text.trim().is_empty();
+    match response.end {
         EndReason::Length => Some(&CUT_SHORT),
         EndReason::Refused => Some(&REFUSED),
         EndReason::Filtered if is_empty => Some(&REFUSED),
@@ -178,8 +173,8 @@ pub(crate) fn remark(answer: &StoredResponse) -> Option<&'static Template> {
     }
 }
 
-/// What the turn said last: the words of its last answer, or of the tool that ended it.
-fn last_words(turn: &Turn) -> String {
+/// The text of the last response, or of the tool that ended the turn.
+fn final_text(turn: &Turn) -> String {
     let Some(last) = turn.steps.last() else { return String::new() };
     let stopped = last.calls.iter().find_map(|call| match &call.state {
         CallState::Done(result) if call.name == STOP => result["data"]["message"].as_str(),

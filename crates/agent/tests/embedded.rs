@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_agent::{
-    ChatMessage, ChatRole, ConversationHost, ConversationInput, Conversations, EnclosingTurn, ModelChoice,
-    ModelParameters, Models, SelectedModel, SpaceUser, TurnLog, TurnRequest, UserMessage,
+    ChatMessage, ChatRole, ConversationHost, ConversationInput, ConversationSettings, Conversations,
+    EnclosingTurn, EphemeralTurn, ModelChoice, ModelParameters, Models, SelectedModel, SpaceUser, TurnLog,
+    TurnRequest, UserMessage,
 };
 use haft_core::agent::Agent;
 use haft_core::{
@@ -38,13 +39,13 @@ impl Models for Script {
 }
 
 /// A host without agents and files.
-struct Nothing;
+struct NoHost;
 
 fn none<T>() -> Result<T, CallError> {
     Err(CallError::text(ErrorKind::NotFound, "there is none"))
 }
 
-impl ConversationHost for Nothing {
+impl ConversationHost for NoHost {
     fn agent<'a>(&'a self, _: SpaceId, _: &'a str) -> BoxFuture<'a, Result<Option<Arc<Agent>>, CallError>> {
         Box::pin(std::future::ready(Ok(None)))
     }
@@ -79,14 +80,16 @@ async fn listener_receives_every_result_although_others_fail() {
         Tool::native("double", "Twice a number.", |number: Number| async move { Ok(json!(number.n * 2)) });
     tools.register(double).expect("registered");
     let script = Script(Arc::new(Scripted::read(SCRIPT).expect("a script")));
-    let chat = Conversations::new(tools, Arc::new(script), Arc::new(Nothing), 0);
-    let heard: Arc<Mutex<Vec<(String, bool)>>> = Arc::default();
-    chat.on_tool_call(|_: &ToolExecutionResult| -> anyhow::Result<()> {
+    let conversations =
+        Conversations::new(tools, Arc::new(script), Arc::new(NoHost), ConversationSettings::default());
+    let received: Arc<Mutex<Vec<(String, bool)>>> = Arc::default();
+    conversations.on_tool_call(|_: &ToolExecutionResult| -> anyhow::Result<()> {
         anyhow::bail!("it does not want to")
     });
-    chat.on_tool_call(|_: &ToolExecutionResult| -> anyhow::Result<()> { panic!("nor does this one") });
-    let list = heard.clone();
-    chat.on_tool_call(move |result: &ToolExecutionResult| {
+    conversations
+        .on_tool_call(|_: &ToolExecutionResult| -> anyhow::Result<()> { panic!("nor does this one") });
+    let list = received.clone();
+    conversations.on_tool_call(move |result: &ToolExecutionResult| {
         let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
         list.push((result.tool_name.to_string(), result.error().is_none()));
         Ok(())
@@ -102,17 +105,20 @@ async fn listener_receives_every_result_although_others_fail() {
         asked: TurnRequest { at: now(), locale, request: None, terms: None, trace: None },
     };
     let (asking, client_tools) = (ModelParameters::default(), Vec::new());
-    let run = ConversationInput { agent: None, first, source: Source::Library, asking, client_tools };
+    let input = ConversationInput { agent: None, first, source: Source::Library, asking, client_tools };
     let log = Arc::new(TurnLog::ephemeral());
-    let turn = chat
-        .once(&caller, &run, &log, EnclosingTurn::default(), CancellationToken::new())
-        .await
-        .expect("a turn");
+    let turn = EphemeralTurn {
+        input,
+        log: log.clone(),
+        enclosing: EnclosingTurn::default(),
+        cancel: CancellationToken::new(),
+    };
+    let turn = conversations.run_ephemeral(&caller, turn).await.expect("a turn");
 
     assert_eq!(turn.end.map(|end| end.text).as_deref(), Some("It is 42."));
-    let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    heard.sort();
-    assert_eq!(heard, [("double".to_owned(), true), ("nothing".to_owned(), false)]);
-    let told: Vec<Value> = log.events(0).iter().map(|event| json!(event.name())).collect();
-    assert_eq!(told.iter().filter(|name| *name == "tool.result").count(), 2, "{told:?}");
+    let mut received = received.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    received.sort();
+    assert_eq!(received, [("double".to_owned(), true), ("nothing".to_owned(), false)]);
+    let names: Vec<Value> = log.events(0).iter().map(|event| json!(event.name())).collect();
+    assert_eq!(names.iter().filter(|name| *name == "tool.result").count(), 2, "{names:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_agent::{Conversations, Models};
+use haft_agent::{ConversationSettings, Conversations, Models};
 use haft_core::{CallError, ErrorKind};
 use haft_engine::ToolService;
 use haft_runs::{Programs, Runs, WorkerSettings};
@@ -31,15 +31,15 @@ pub(crate) async fn open(
     let journal = RunJournal::open(store, settings.queue).await?;
     let ChatServices { models, artifacts, artifact_quota } = chat_services;
     let call_history: Arc<dyn CallHistory> = Arc::new(LoggedCallHistory::new(log.clone()));
-    let surroundings = StoredHost {
+    let host = StoredHost {
         store: store.clone(),
         artifacts,
         journal: journal.clone(),
         call_history: call_history.clone(),
         artifact_quota,
     };
-    let conversations =
-        Conversations::new(tools.clone(), models, Arc::new(surroundings), settings.max_crashes);
+    let conversation_settings = ConversationSettings { max_crashes: settings.max_crashes };
+    let conversations = Conversations::new(tools.clone(), models, Arc::new(host), conversation_settings);
     let programs = Programs::default()
         .with(Arc::new(CallProgram::new(tools.clone(), callbacks, call_history)))
         .with(haft_agent::program(conversations.clone()));

@@ -12,8 +12,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use haft_agent::{
-    ConversationInput, InboxMessage, ModelChoice, ModelParameters, Models as _, Retention, SpaceUser,
-    Transcript, TurnRequest, UserMessage, format_schema,
+    ConversationInput, InboxMessage, ModelChoice, ModelParameters, Models as _, NewConversation,
+    NewInboxMessage, Retention, SpaceUser, Transcript, TurnRequest, UserMessage, format_schema,
 };
 use haft_core::agent::Agent;
 use haft_core::error::ROOT;
@@ -179,18 +179,20 @@ async fn answer(
         Some(whole) => {
             let id = whole.run.id;
             let place = if is_keyed { Place::default() } else { last_place(tasks, &whole)? };
-            if !tasks.conversations.send(&caller, id, &InboxMessage::User(said), key).await? {
+            if !tasks
+                .conversations
+                .send(&caller, id, NewInboxMessage { message: InboxMessage::User(said), key })
+                .await?
+            {
                 return Err(super::conversations::missing(&id.to_string()).into());
             }
             (id, place)
         }
         None => {
-            let chat = begun(state, &caller, &wish, said).await?;
-            let id = RunId::from(Uuid::now_v7());
-            (
-                tasks.conversations.start(&caller, id, &chat, Retention::Conversation, key).await?,
-                Place::default(),
-            )
+            let input = begun(state, &caller, &wish, said).await?;
+            let (id, retention) = (RunId::from(Uuid::now_v7()), Retention::Conversation);
+            let new = NewConversation { id, input, retention, key };
+            (tasks.conversations.start(&caller, new).await?, Place::default())
         }
     };
     let answering = Answering { id, letter, place, way, is_keyed };

@@ -10,7 +10,8 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use haft_agent::{
-    ContinueMessage, FinishReason, InboxMessage, Transcript, UserMessage, result_file_suffix, result_files,
+    ContinueMessage, FinishReason, InboxMessage, NewInboxMessage, SpaceUser, Transcript, UserMessage,
+    result_file_suffix, result_files,
 };
 use haft_core::{
     AgentId, ArtifactRef, CallError, Caller, ErrorKind, Message, RunId, SpaceId, Template, UserId, Violation,
@@ -250,7 +251,7 @@ async fn remove(
     let steps = tasks.journal.steps(caller.space, run.id).await?;
     for (_, task) in said_in(&run, &steps)?.pending() {
         if let Ok(task) = task.task_id.parse() {
-            tasks.conversations.cancel_task(caller.space, caller.user, task).await;
+            tasks.conversations.cancel_task(SpaceUser { space: caller.space, user: caller.user }, task).await;
         }
     }
     if let Some(user) = caller.user {
@@ -336,7 +337,7 @@ async fn go_on(
     };
     let is_keyed = key.is_some();
     let (run, place) = (whole.run.id, if is_keyed { Place::default() } else { last_place(tasks, &whole)? });
-    if !tasks.conversations.send(&caller, whole.run.id, &letter, key).await? {
+    if !tasks.conversations.send(&caller, whole.run.id, NewInboxMessage { message: letter, key }).await? {
         return Err(missing(&name).into());
     }
     let way = match (stream, detach) {

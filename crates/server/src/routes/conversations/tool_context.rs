@@ -130,7 +130,7 @@ fn result(transcript: &Transcript, call: &StepCall) -> Option<Value> {
         CallState::Running => return None,
         CallState::Done(result) => (Value::clone(result), "done"),
         CallState::Pending(task) | CallState::Awaited(task) => {
-            match transcript.ended(call.call_id.as_str()) {
+            match transcript.task_output(call.call_id.as_str()) {
                 Some(result) => (result.clone(), "done"),
                 None => {
                     let pending =

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_agent::{ChatEvent, ConversationInput, Conversations, EnclosingTurn, Turn, TurnLog};
+use haft_agent::{ChatEvent, ConversationInput, Conversations, EnclosingTurn, EphemeralTurn, Turn, TurnLog};
 use haft_core::{CallError, Caller, ErrorKind, RunId, SpaceId};
 use haft_store::RunJournal;
 use tokio::sync::watch;
@@ -26,11 +26,11 @@ pub(super) struct Course {
 }
 
 enum Way {
-    Unkept(Box<Unkept>),
+    Ephemeral(Box<Ephemeral>),
     Run { own: Box<OwnTurn>, journal: RunJournal, space: SpaceId },
 }
 
-struct Unkept {
+struct Ephemeral {
     log: Arc<TurnLog>,
     count: watch::Receiver<usize>,
     /// So many events were heard.
@@ -46,22 +46,21 @@ pub(super) type Heard = Option<Arc<ChatEvent>>;
 impl Course {
     /// A turn that is forgotten when it is over.
     pub(super) fn ephemeral(
-        chat: &Conversations,
+        conversations: &Conversations,
         caller: &Caller,
-        run: ConversationInput,
-        log: Arc<TurnLog>,
-        cancel: CancellationToken,
+        input: ConversationInput,
     ) -> Self {
-        let (chat, caller, telling, stop) = (chat.clone(), caller.clone(), log.clone(), cancel.clone());
-        #[expect(clippy::disallowed_methods, reason = "it ends when whoever waits for it goes away")]
-        let work =
-            tokio::spawn(
-                async move { chat.once(&caller, &run, &telling, EnclosingTurn::default(), stop).await },
-            );
+        let (log, cancel) = (Arc::new(TurnLog::ephemeral()), CancellationToken::new());
+        let (conversations, caller) = (conversations.clone(), caller.clone());
+        let enclosing = EnclosingTurn::default();
+        let turn = EphemeralTurn { input, log: log.clone(), enclosing, cancel: cancel.clone() };
+        #[expect(clippy::disallowed_methods, reason = "the turn is cancelled when the client disconnects")]
+        let work = tokio::spawn(async move { conversations.run_ephemeral(&caller, turn).await });
         let count = log.count();
         let _cancel = cancel.drop_guard();
-        let ephemeral = Unkept { log, count, heard: 0, work: Some(work), ended: None, _cancel };
-        Self { run: RunId::from(Uuid::now_v7()), conversation: None, way: Way::Unkept(Box::new(ephemeral)) }
+        let ephemeral = Ephemeral { log, count, heard: 0, work: Some(work), ended: None, _cancel };
+        let way = Way::Ephemeral(Box::new(ephemeral));
+        Self { run: RunId::from(Uuid::now_v7()), conversation: None, way }
     }
 
     /// The turn of a run that something said begins.
@@ -80,7 +79,7 @@ impl Course {
     /// The number of the turn, once it has begun.
     pub(super) fn turn(&self) -> Option<u32> {
         match &self.way {
-            Way::Unkept(ephemeral) => Some(ephemeral.log.turn),
+            Way::Ephemeral(ephemeral) => Some(ephemeral.log.turn),
             Way::Run { own, .. } => own.turn,
         }
     }
@@ -88,7 +87,7 @@ impl Course {
     /// What happens next; nothing when the turn is over.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<Heard>>, CallError> {
         match &mut self.way {
-            Way::Unkept(ephemeral) => Ok(ephemeral.next().await),
+            Way::Ephemeral(ephemeral) => Ok(ephemeral.next().await),
             Way::Run { own, .. } => {
                 let told = own.next().await?;
                 Ok(told.map(|told| told.into_iter().map(|told| told.event).collect()))
@@ -99,7 +98,7 @@ impl Course {
     /// What the turn came to, once it is over.
     pub(super) async fn end(&mut self) -> Result<Turn, CallError> {
         match &mut self.way {
-            Way::Unkept(ephemeral) => ephemeral.end().await,
+            Way::Ephemeral(ephemeral) => ephemeral.end().await,
             Way::Run { own, journal, space } => {
                 while own.next().await?.is_some() {}
                 let run = journal.get(*space, own.id).await?.ok_or_else(lost)?;
@@ -111,7 +110,7 @@ impl Course {
     }
 }
 
-impl Unkept {
+impl Ephemeral {
     /// Whoever waits for the end alone hears of nothing before it.
     async fn end(&mut self) -> Result<Turn, CallError> {
         if let Some(work) = &mut self.work {

@@ -1,7 +1,8 @@
 //! Turns that wait for what the client carries out: found by the ids of its calls, and gone on with.
 
 use haft_agent::{
-    CallState, ChatMessage, ContinueMessage, FinishReason, InboxMessage, ToolResultsMessage, Transcript, Turn,
+    CallState, ChatMessage, ContinueMessage, FinishReason, InboxMessage, NewInboxMessage, ToolResultsMessage,
+    Transcript, Turn,
 };
 use haft_core::{CallError, CallId, Caller, RunId};
 use haft_runs::{RunKey, RunWithSteps};
@@ -67,7 +68,11 @@ pub(super) async fn go_on(
     let returned = ToolResultsMessage { id: letter.clone(), results, messages, asked: question.asked(asked) };
     let key = RunKey { key: letter.clone(), digest: letter.clone() };
     let place = Place::after(last.turn);
-    if !tasks.conversations.send(caller, id, &InboxMessage::ToolResults(returned), Some(key)).await? {
+    if !tasks
+        .conversations
+        .send(caller, id, NewInboxMessage { message: InboxMessage::ToolResults(returned), key: Some(key) })
+        .await?
+    {
         return Ok(None);
     }
     Ok(Some(Course::of_run(tasks, caller, id, letter, place).kept_as(kept)))
@@ -96,7 +101,7 @@ async fn again(
     let anew = letter_id(None);
     let place = last_place(tasks, &whole)?;
     let go_on = InboxMessage::Continue(ContinueMessage { id: anew.clone(), asked: question.asked(asked) });
-    if !tasks.conversations.send(caller, id, &go_on, None).await? {
+    if !tasks.conversations.send(caller, id, go_on.into()).await? {
         return Ok(None);
     }
     Ok(Some(Course::of_run(tasks, caller, id, anew, place)))

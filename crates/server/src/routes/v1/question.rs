@@ -1,17 +1,14 @@
 //! What a request of either form comes to, and how its turn is begun: kept by nobody, parked for the client's tools, or
 //! as part of a conversation.
 
-use std::sync::Arc;
-
 use haft_agent::{
     ChatMessage, ChatRole, ConversationInput, InboxMessage, Instruction, MessagePart, ModelParameters,
-    Models as _, Retention, SpaceUser, TurnLog, TurnRequest, TurnTerms, UserMessage,
+    Models as _, NewConversation, Retention, SpaceUser, TurnRequest, TurnTerms, UserMessage,
 };
 use haft_core::{CallError, Caller, Message, RunId, Violation};
 use haft_llm::ModelTool;
 use haft_runs::{Run, RunKey, RunWithSteps};
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::course::Course;
@@ -166,17 +163,12 @@ impl Question {
             client_tools: self.tools,
         };
         let Some(retention) = retention else {
-            return Ok(Course::ephemeral(
-                &tasks.conversations,
-                caller,
-                chat,
-                Arc::new(TurnLog::ephemeral()),
-                CancellationToken::new(),
-            ));
+            return Ok(Course::ephemeral(&tasks.conversations, caller, chat));
         };
         let id = RunId::from(Uuid::now_v7());
         let key = named.map(|name| RunKey { key: key_of(name), digest: id.to_string() });
-        let id = tasks.conversations.start(caller, id, &chat, retention, key).await?;
+        let id =
+            tasks.conversations.start(caller, NewConversation { id, input: chat, retention, key }).await?;
         let kept = (retention == Retention::Conversation).then_some(id);
         Ok(Course::of_run(tasks, caller, id, letter, crate::chat::follow::Place::default()).kept_as(kept))
     }
@@ -206,7 +198,7 @@ impl Question {
         let (letter, asked) = (letter_id(None), self.asked(asked));
         let said = UserMessage { id: letter.clone(), messages, replaces, tools: Vec::new(), asked };
         let place = last_place(tasks, &whole)?;
-        if !tasks.conversations.send(caller, id, &InboxMessage::User(said), None).await? {
+        if !tasks.conversations.send(caller, id, InboxMessage::User(said).into()).await? {
             return Err(no_conversation(&id.to_string()));
         }
         Ok(Course::of_run(tasks, caller, id, letter, place).kept_as(Some(id)))
