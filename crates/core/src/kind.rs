@@ -141,14 +141,9 @@ pub trait Prepared: Send + Sync {
         Ok(None)
     }
 
-    /// Returns a call as a cURL command, for kinds whose calls are HTTP requests. Secrets become shell
-    /// variables. Must not send anything or look up secrets.
-    fn as_curl(
-        &self,
-        _arguments: &Arguments,
-        _context: &CallContext,
-    ) -> Result<Option<CurlCommand>, CallError> {
-        Ok(None)
+    /// Returns the export of calls as cURL commands, if the kind has one.
+    fn as_curl_export(&self) -> Option<&dyn CurlExport> {
+        None
     }
 
     /// Returns the redaction rules of the tool's author. The kind applies them to results, and the engine to
@@ -181,6 +176,12 @@ pub trait Prepared: Send + Sync {
         arguments: &'a Arguments,
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, CallError>>;
+}
+
+/// An optional extension of [`Prepared`]: renders calls as cURL commands.
+pub trait CurlExport: Send + Sync {
+    /// Renders a call. Secrets become shell variables. Must not send anything or look up secrets.
+    fn curl(&self, arguments: &Arguments, context: &CallContext) -> Result<CurlCommand, CallError>;
 }
 
 /// The upstream of a circuit breaker within one space: an origin or a server.
@@ -227,7 +228,7 @@ impl From<Value> for ToolOutput {
     }
 }
 
-/// A request as a shell command.
+/// A call as a cURL command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CurlCommand {
     pub command: String,

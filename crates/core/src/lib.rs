@@ -52,8 +52,8 @@ pub use effect::{Effect, Policy};
 pub use error::{CallError, ErrorKind, Violation};
 pub use id::{AgentId, CallId, ConversationId, RequestId, RunId, SpaceId, ToolId, UserId};
 pub use kind::{
-    BoxFuture, BreakerKey, ConfigError, CredentialField, CurlCommand, Kind, Prepared, ToolContext,
-    ToolIdentity, ToolOutput,
+    BoxFuture, BreakerKey, ConfigError, CredentialField, CurlCommand, CurlExport, Kind, Prepared,
+    ToolContext, ToolIdentity, ToolOutput,
 };
 pub use locale::Locale;
 pub use message::{Message, Template};

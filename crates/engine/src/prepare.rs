@@ -213,8 +213,7 @@ impl PreparedTool {
         self.spec.input_schema.as_ref().unwrap_or(&Value::Null)
     }
 
-    /// Returns a call with these arguments as a cURL command. Returns `None` for kinds whose calls are not
-    /// HTTP requests.
+    /// Returns a call with these arguments as a cURL command. Returns `None` if the kind has no such export.
     pub fn as_curl(
         &self,
         caller: &Caller,
@@ -248,7 +247,7 @@ impl PreparedTool {
             trace: None,
             place: None,
         });
-        prepared.as_curl(&arguments, &context)
+        prepared.as_curl_export().map(|export| export.curl(&arguments, &context)).transpose()
     }
 
     /// Returns the parts of the config that only an admin may save, with the reasons.

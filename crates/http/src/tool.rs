@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_core::mask::{MASKED, Mask};
 use haft_core::redact::Redactor;
 use haft_core::{
-    Arguments, BoxFuture, BreakerKey, CallContext, CallError, CurlCommand, Effect, ErrorKind, Prepared,
+    Arguments, BoxFuture, BreakerKey, CallContext, CallError, CurlExport, Effect, ErrorKind, Prepared,
     ResultDelivery, SecretRef, ToolOutput, Violation,
 };
 use haft_egress::{Destination, Egress, EgressResponse, Limits, Request, RequestPolicy, ToolPolicy};
@@ -252,12 +252,8 @@ impl Prepared for HttpTool {
         Ok(Some(preview))
     }
 
-    fn as_curl(
-        &self,
-        arguments: &Arguments,
-        context: &CallContext,
-    ) -> Result<Option<CurlCommand>, CallError> {
-        self.curl(arguments, context).map(Some)
+    fn as_curl_export(&self) -> Option<&dyn CurlExport> {
+        Some(self)
     }
 
     fn redactor(&self) -> Option<&Redactor> {

@@ -6,7 +6,7 @@ mod body;
 
 use haft_core::mask::{MASKED, Mask};
 use haft_core::shell::{Command, ShellPart};
-use haft_core::{Arguments, CallContext, CallError, CurlCommand, ErrorKind, Message, SecretRef};
+use haft_core::{Arguments, CallContext, CallError, CurlCommand, CurlExport, ErrorKind, Message, SecretRef};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderName, Method};
 use percent_encoding::percent_decode_str;
@@ -83,12 +83,8 @@ struct Options {
     body: Option<Vec<CurlOption>>,
 }
 
-impl HttpTool {
-    pub(crate) fn curl(
-        &self,
-        arguments: &Arguments,
-        context: &CallContext,
-    ) -> Result<CurlCommand, CallError> {
+impl CurlExport for HttpTool {
+    fn curl(&self, arguments: &Arguments, context: &CallContext) -> Result<CurlCommand, CallError> {
         let markers = Markers::of(&self.secrets);
         let mut filling = Filling::to_copy(arguments.as_value(), context, &markers);
         let filled = self.request.fill(&mut filling);
@@ -134,7 +130,9 @@ impl HttpTool {
         let cannot = || CallError::new(ErrorKind::Conflict, Message::new(&CANNOT));
         Ok(CurlCommand { command: command.finish().ok_or_else(cannot)?, secrets, notes })
     }
+}
 
+impl HttpTool {
     /// Splits the URL before the first pair that contains a secret: the plain URL, and the remaining pairs.
     fn address(
         &self,
