@@ -122,6 +122,21 @@ impl ErrorKind {
     }
 }
 
+/// The reason for an error that some callers handle specially. Finer than [`ErrorKind`], and not serialized.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorReason {
+    /// The policy requires an approval, which the call does not have.
+    NeedsApproval,
+    /// The caller is not a member of the space.
+    NotInSpace,
+    /// The request exceeds the context window of the model.
+    ContextTooLong,
+    /// The response of the model contains a tool call that cannot be parsed.
+    MalformedToolCall,
+    /// The time limit of a turn is exceeded.
+    TurnTimeout,
+}
+
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
@@ -180,6 +195,7 @@ pub struct CallError(Box<Inner>);
 #[derive(Debug, Clone)]
 struct Inner {
     kind: ErrorKind,
+    reason: Option<ErrorReason>,
     message: Message,
     violations: Vec<Violation>,
     details: Map<String, Value>,
@@ -195,6 +211,7 @@ impl CallError {
     pub fn new(kind: ErrorKind, message: Message) -> Self {
         Self(Box::new(Inner {
             kind,
+            reason: None,
             message,
             violations: Vec::new(),
             details: Map::new(),
@@ -225,6 +242,13 @@ impl CallError {
         let mut error = Self::new(ErrorKind::Validation, message);
         error.0.violations = violations;
         error
+    }
+
+    /// Sets the reason, for callers that handle this error specially.
+    #[must_use]
+    pub fn with_reason(mut self, reason: ErrorReason) -> Self {
+        self.0.reason = Some(reason);
+        self
     }
 
     /// Adds a detail.
@@ -337,6 +361,11 @@ impl CallError {
 
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
+    }
+
+    /// Returns the reason, if some callers handle this error specially.
+    pub fn reason(&self) -> Option<ErrorReason> {
+        self.0.reason
     }
 
     pub fn message(&self) -> &Message {
@@ -475,6 +504,16 @@ mod tests {
         let cleaned = refused.clone().masked(&Mask::new(["s3cret-value"])).that_must_not_be_repeated();
         assert!(cleaned.is_connection_failure());
         assert!(!refused.about_another_host().is_connection_failure());
+    }
+
+    #[test]
+    fn reason_survives_cleaning_and_is_not_serialized() {
+        let error = CallError::text(ErrorKind::Denied, "no s3cret-value");
+        let plain = error.to_json(Locale::En);
+        let denied = error.with_reason(ErrorReason::NeedsApproval);
+        assert_eq!(denied.to_json(Locale::En), plain);
+        let cleaned = denied.masked(&Mask::new(["s3cret-value"])).hiding_values().that_must_not_be_repeated();
+        assert_eq!(cleaned.reason(), Some(ErrorReason::NeedsApproval));
     }
 
     static QUOTING: crate::Template = crate::Template::new("quoting", "{value} is odd", "{value} is odd");

@@ -49,7 +49,7 @@ pub use call::{CallContext, CallOptions, Caller, Progress, Source};
 pub use condition::Condition;
 pub use deferral::{CallbackBody, DeferredCall, PendingResult, ResultDelivery, ResumedCall};
 pub use effect::{Effect, Policy};
-pub use error::{CallError, ErrorKind, Violation};
+pub use error::{CallError, ErrorKind, ErrorReason, Violation};
 pub use id::{AgentId, CallId, ConversationId, RequestId, RunId, SpaceId, ToolId, UserId};
 pub use kind::{
     BoxFuture, BreakerKey, ConfigError, CredentialField, CurlCommand, CurlExport, Kind, Prepared,

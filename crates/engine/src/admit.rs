@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use haft_core::call::Consent;
 use haft_core::schema::Admitted;
-use haft_core::{Arguments, Binding, CallError, CallOptions, ErrorKind, Message, Policy, Violation};
+use haft_core::{
+    Arguments, Binding, CallError, CallOptions, ErrorKind, ErrorReason, Message, Policy, Violation,
+};
 use serde_json::{Map, Value};
 
 use crate::catalog::Entry;
@@ -84,14 +86,15 @@ pub(crate) fn admit(
         }
     };
     let policy = if is_resumed { Policy::Allow } else { policy(&entry, binding, arguments.as_value()) };
+    let deny = |template| CallError::new(ErrorKind::Denied, say(template));
     let denied = match policy {
         Policy::Allow => None,
         Policy::Ask if options.consent == Consent::Given => None,
-        Policy::Ask => Some(&NEEDS_APPROVAL),
-        Policy::Block => Some(&BLOCKED),
+        Policy::Ask => Some(deny(&NEEDS_APPROVAL).with_reason(ErrorReason::NeedsApproval)),
+        Policy::Block => Some(deny(&BLOCKED)),
     };
-    if let Some(template) = denied {
-        return refuse(CallError::new(ErrorKind::Denied, say(template)), arguments.shared(), coerced);
+    if let Some(error) = denied {
+        return refuse(error, arguments.shared(), coerced);
     }
     Ok(AdmittedCall { entry, arguments, coerced, ignored })
 }

@@ -64,9 +64,10 @@ pub use events::{CallEvent, Stage};
 pub use haft_core::{
     AgentId, Arguments, ArtifactBytes, ArtifactRef, Artifacts, Binding, BoxFuture, BreakerKey, CallContext,
     CallError, CallId, CallOptions, Caller, ConfigError, ConversationId, CredentialField, CurlCommand,
-    CurlExport, Effect, ErrorKind, Kind, KindName, Locale, Message, Policy, PolicyRule, Prepared, Progress,
-    RequestId, Source, SpaceId, Template, ToolConfig, ToolContext, ToolExecutionResult, ToolId, ToolIdentity,
-    ToolName, ToolOutput, ToolSchema, ToolSpec, ToolVersion, TraceParent, UserId, Violation,
+    CurlExport, Effect, ErrorKind, ErrorReason, Kind, KindName, Locale, Message, Policy, PolicyRule,
+    Prepared, Progress, RequestId, Source, SpaceId, Template, ToolConfig, ToolContext, ToolExecutionResult,
+    ToolId, ToolIdentity, ToolName, ToolOutput, ToolSchema, ToolSpec, ToolVersion, TraceParent, UserId,
+    Violation,
 };
 pub use haft_supervisor::{Supervisor, TaskHealth};
 pub use mock::MockKind;

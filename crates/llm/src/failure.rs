@@ -1,7 +1,7 @@
 //! Errors of providers, as callers see them. No message contains an API key.
 
 use haft_core::mask::Mask;
-use haft_core::{CallError, ErrorKind, Message, Template};
+use haft_core::{CallError, ErrorKind, ErrorReason, Message, Template};
 use haft_egress::EgressResponse;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
@@ -178,7 +178,7 @@ impl Asking {
     fn special(&self, fault: &Fault) -> CallError {
         if fault.is_context() {
             let error = CallError::new(ErrorKind::Validation, self.describe(&CONTEXT, fault));
-            return error.detail("code", CONTEXT_CODE);
+            return error.with_reason(ErrorReason::ContextTooLong).detail("code", CONTEXT_CODE);
         }
         CallError::new(ErrorKind::Authentication, self.describe(&AUTHENTICATION, fault))
     }

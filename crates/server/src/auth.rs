@@ -8,7 +8,7 @@ use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, header};
 use haft_core::artifact::SIGNATURE;
-use haft_core::{CallError, Caller, ErrorKind, Message, Source, SpaceId};
+use haft_core::{CallError, Caller, ErrorKind, ErrorReason, Message, Source, SpaceId};
 use haft_store::CredentialHash;
 
 use crate::api::Needs;
@@ -16,7 +16,7 @@ use crate::app::{App, AppState};
 use crate::connection::Connection;
 use crate::door::Entered;
 use crate::error::Failure;
-use crate::visitors::{NOT_IN_SPACE, Visitor, not_in_space};
+use crate::visitors::{Visitor, not_in_space};
 
 haft_core::templates! {
     NO_TOKEN = "auth.noToken",
@@ -99,7 +99,7 @@ pub(crate) async fn let_in(
 
 /// Whether a request came without a valid token or session, or with a session in a space that its user is not in.
 fn is_without_rights(error: &CallError) -> bool {
-    error.kind() == ErrorKind::Unauthorized || error.message().id() == NOT_IN_SPACE.id
+    error.kind() == ErrorKind::Unauthorized || error.reason() == Some(ErrorReason::NotInSpace)
 }
 
 fn allowed(visitor: Arc<Visitor>, needs: Needs) -> Result<Arc<Visitor>, CallError> {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use haft_core::id::TokenId;
 use haft_core::space::Role;
 use haft_core::user::{Scope, User};
-use haft_core::{CallError, ErrorKind, Message, SpaceId};
+use haft_core::{CallError, ErrorKind, ErrorReason, Message, SpaceId};
 use haft_store::{CredentialHash, HistoryVisibility, Store, What};
 use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
@@ -108,7 +108,9 @@ impl Visitor {
 
 /// The answer to a session that asks for a space in which its user is not.
 pub(crate) fn not_in_space() -> CallError {
-    CallError::new(ErrorKind::Permission, Message::new(&NOT_IN_SPACE)).detail("what", "space")
+    CallError::new(ErrorKind::Permission, Message::new(&NOT_IN_SPACE))
+        .with_reason(ErrorReason::NotInSpace)
+        .detail("what", "space")
 }
 
 /// What a visitor is known by, and the space that a session asked for.

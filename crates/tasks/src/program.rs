@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use haft_core::call::{CallInfo, Consent, ProgressSink};
 use haft_core::{
-    BoxFuture, CallError, CallId, Caller, Effect, ErrorKind, Locale, Message, Progress, ResultDelivery,
-    ToolExecutionResult,
+    BoxFuture, CallError, CallId, Caller, Effect, ErrorKind, ErrorReason, Locale, Message, Progress,
+    ResultDelivery, ToolExecutionResult,
 };
 use haft_engine::{CallRequest, DeferrableOutcome, ToolService};
 use haft_runs::{
@@ -44,9 +44,6 @@ haft_core::templates! {
 
 /// The name of this program.
 pub(super) const NAME: &str = "call";
-
-/// The message of the engine for a call that needs an approval and has none.
-const NEEDS_APPROVAL: &str = "policy.needsApproval";
 
 /// The key of the step that makes the call.
 pub(super) const CALL: &str = "call";
@@ -268,7 +265,7 @@ impl CallProgram {
             }))
         };
         let Some(error) = result.error() else { return Ok(AttemptOutcome::End(call.ended(result))) };
-        if error.message().id() == NEEDS_APPROVAL {
+        if error.reason() == Some(ErrorReason::NeedsApproval) {
             // The policy changed after the preflight. The next attempt asks for the approval.
             return retry(format!("{RETRY}asking"), None, Duration::ZERO);
         }
