@@ -1,6 +1,5 @@
 //! Ephemeral turns, which are not stored and end with their process.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,7 +59,7 @@ impl Conversations {
         let mut turn = OpenTurn {
             conversations: self,
             cx: &cx,
-            input: Cow::Borrowed(&input),
+            input: input.in_turn(&transcript),
             transcript: &mut transcript,
             log,
             mode: TurnMode::Ephemeral,

@@ -241,7 +241,8 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::transcript::{StoredResponse, TaskReason, TurnEnd, TurnSetup, TurnStep};
+    use crate::stored_response::StoredResponse;
+    use crate::transcript::{TaskReason, TurnEnd, TurnSetup, TurnStep};
 
     /// A response with three calls: one that became a task, and two that are executed inline.
     fn turn(states: [CallState; 2], end: Option<TurnEnd>) -> Turn {

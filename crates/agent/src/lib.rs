@@ -26,6 +26,7 @@ mod prompt;
 mod response_format;
 mod response_step;
 mod results_as_text;
+mod stored_response;
 mod tool_calls;
 mod toolbox;
 mod toolbox_cache;
@@ -53,9 +54,9 @@ pub use large_results::{result_file_suffix, result_files};
 pub use models::{ModelChoice, Models, SelectedModel, SpaceUser};
 pub use nested_turn::NestedTurn;
 pub use response_format::format_schema;
+pub use stored_response::{FormatCheck, StoredResponse};
 pub use transcript::{
-    CallState, CallTask, FinishReason, FormatCheck, StepCall, StoredResponse, TaskReason, Transcript, Turn,
-    TurnEnd, TurnSetup, TurnStep,
+    CallState, CallTask, FinishReason, StepCall, TaskReason, Transcript, Turn, TurnEnd, TurnSetup, TurnStep,
 };
 pub use turn_log::TurnLog;
 pub use turn_logs::TurnLogs;

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::context_window::{response_size, size_of};
 use crate::event::ChatEvent;
 use crate::models::SelectedModel;
-use crate::transcript::StoredResponse;
+use crate::stored_response::StoredResponse;
 use crate::turn_context::TurnContext;
 
 haft_core::templates! {

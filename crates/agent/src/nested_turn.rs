@@ -1,7 +1,6 @@
 //! A turn that is part of another run, such as a flow. Its steps are journaled in that run, so it continues after a
 //! crash, and its writes are not repeated.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use haft_core::{CallError, ErrorKind};
@@ -38,7 +37,7 @@ impl Conversations {
         let mut turn = OpenTurn {
             conversations: self,
             cx,
-            input: Cow::Borrowed(&input),
+            input: input.in_turn(&transcript),
             transcript: &mut transcript,
             log,
             mode: TurnMode::Nested,

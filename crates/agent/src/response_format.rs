@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::event::ChatEvent;
 use crate::model_request::{ResponseSink, request_response};
 use crate::results_as_text::with_results_as_text;
-use crate::transcript::{FormatCheck, StoredResponse};
+use crate::stored_response::{FormatCheck, StoredResponse};
 
 haft_core::templates! {
     NOT_IN_FORM = "chat.notInForm",

@@ -14,7 +14,8 @@ use crate::model_request::{OUT_OF_TIME, ResponseSink, request_response};
 use crate::prompt::Prompt;
 use crate::response_format::in_format;
 use crate::results_as_text::final_response;
-use crate::transcript::{StoredResponse, Turn, TurnStep, key};
+use crate::stored_response::StoredResponse;
+use crate::transcript::{Turn, TurnStep, key};
 use crate::turn_context::open_call;
 use crate::turn_runner::{Interruption, TurnRunner};
 

@@ -5,7 +5,7 @@ use haft_llm::{Call, ModelRequest, ModelTurn, ToolChoice};
 
 use crate::event::ChatEvent;
 use crate::model_request::{ResponseSink, request_response};
-use crate::transcript::StoredResponse;
+use crate::stored_response::StoredResponse;
 
 haft_core::templates! {
     CALLS_LEFT_OUT = "chat.callsLeftOut",

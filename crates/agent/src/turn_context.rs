@@ -15,8 +15,9 @@ use tokio_util::sync::CancellationToken;
 use crate::conversations::Conversations;
 use crate::event::{ChatEvent, steps_of};
 use crate::models::{SelectedModel, SpaceUser};
+use crate::stored_response::StoredResponse;
 use crate::toolbox::{CallTarget, Toolbox};
-use crate::transcript::{CallState, FinishReason, StepCall, StoredResponse, Transcript, Turn, arguments};
+use crate::transcript::{CallState, FinishReason, StepCall, Transcript, Turn, arguments};
 use crate::turn_log::TurnLog;
 use crate::turn_runner::TurnMode;
 

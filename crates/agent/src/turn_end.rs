@@ -12,8 +12,9 @@ use crate::conversations::Conversations;
 use crate::deferred_calls::task_id;
 use crate::event::{ChatEvent, steps_of};
 use crate::model_request::cancelled;
+use crate::stored_response::StoredResponse;
 use crate::toolbox::{CallTarget, OfferedTool};
-use crate::transcript::{CallState, FinishReason, StoredResponse, Turn, TurnEnd, key};
+use crate::transcript::{CallState, FinishReason, Turn, TurnEnd, key};
 use crate::turn_context::STOP;
 use crate::turn_runner::{OpenTurn, TurnRunner, locale_of, request_of};
 
