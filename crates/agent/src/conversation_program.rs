@@ -237,7 +237,7 @@ impl Program for ConversationProgram {
 
     fn run<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<RunEnd, Halt>> {
         Box::pin(async move {
-            let _running = self.0.0.running.begin(context.run().user);
+            let _running = self.0.0.running.begin(context.run().id, context.run().user);
             ConversationRunner::new(&self.0, context)?.run().await
         })
     }

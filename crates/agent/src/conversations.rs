@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use haft_core::{CallError, Caller, ErrorKind, Message, RunId};
+use haft_core::{CallError, Caller, ErrorKind, RunId};
 use haft_engine::ToolService;
 use haft_engine::context::{Listeners, ToolCallListener};
 use haft_runs::{Executor, NewRun, RunContext, RunKey, RunLabels, Runs};
@@ -15,24 +15,12 @@ use crate::inbox::{ChatRole, InboxMessage};
 use crate::models::{Models, SpaceUser};
 use crate::toolbox_cache::ToolboxCache;
 use crate::transcript::Transcript;
-use crate::turn_limits::{RunningTurn, RunningTurns};
+use crate::turn_limits::{RunningTurns, TurnLimits};
 use crate::turn_logs::TurnLogs;
 use crate::turn_runner::request_of;
 
-haft_core::templates! {
-    TOO_MANY_TURNS = "chat.tooManyTurns",
-        "{most} of your turns are already running. Retry when one of them has ended.",
-        "您已有 {most} 轮对话正在进行；请等待部分完成后重试";
-}
-
 /// The program name of conversation runs.
 pub(crate) const NAME: &str = "chat";
-
-/// Maximum number of running turns of one user in one process.
-const MOST_TURNS: usize = 64;
-
-/// The `Retry-After` of a refused turn.
-const PAUSE: Duration = Duration::from_secs(2);
 
 /// Maximum number of characters of a title.
 const LONGEST_TITLE: usize = 80;
@@ -68,6 +56,7 @@ pub enum Retention {
 pub struct ConversationSettings {
     /// Number of crashes without progress after which a turn ends with an error. 0 for no limit.
     pub max_crashes: u32,
+    pub limits: TurnLimits,
 }
 
 /// A conversation to start.
@@ -104,7 +93,7 @@ impl Conversations {
             models,
             host,
             turn_logs: TurnLogs::default(),
-            running: RunningTurns::default(),
+            running: RunningTurns::new(settings.limits),
             toolbox_cache: ToolboxCache::default(),
             max_crashes: settings.max_crashes,
             listeners: Listeners::default(),
@@ -135,7 +124,7 @@ impl Conversations {
     /// Starts a conversation in this process, and returns after it is persisted; or returns the conversation that was
     /// started with the same key.
     pub async fn start(&self, caller: &Caller, new: NewConversation) -> Result<RunId, CallError> {
-        self.check_limits(caller)?;
+        let _starting = self.0.running.try_begin(new.id, caller.user)?;
         let NewConversation { id, input, retention, key } = new;
         let agent = input.agent.map(|agent| agent.to_string());
         let conversation = (retention == Retention::Conversation).then(|| id.to_string());
@@ -170,25 +159,10 @@ impl Conversations {
         conversation: RunId,
         new: NewInboxMessage,
     ) -> Result<bool, CallError> {
-        self.check_limits(caller)?;
+        let _sending = self.0.running.try_begin(conversation, caller.user)?;
         let NewInboxMessage { message, key } = new;
         let message = serde_json::to_value(message).unwrap_or(Value::Null);
         self.runs()?.send(caller.space, conversation, message, key).await
-    }
-
-    /// Refuses a further turn of a user who has the maximum number of running turns.
-    pub(crate) fn check_limits(&self, caller: &Caller) -> Result<(), CallError> {
-        if self.0.running.of_user(caller.user) < MOST_TURNS {
-            return Ok(());
-        }
-        let message = Message::new(&TOO_MANY_TURNS).with("most", MOST_TURNS);
-        Err(CallError::new(ErrorKind::RateLimit, message).retry_after(PAUSE))
-    }
-
-    /// Counts a turn that is executed without a run.
-    pub(crate) fn begin_turn(&self, caller: &Caller) -> Result<RunningTurn<'_>, CallError> {
-        self.check_limits(caller)?;
-        Ok(self.0.running.begin(caller.user))
     }
 
     /// Logs the beginning of the last turn.

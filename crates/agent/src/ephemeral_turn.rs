@@ -45,7 +45,7 @@ impl Conversations {
         let EphemeralTurn { input, log, enclosing, cancel } = turn;
         // The turn of a called agent is part of the turn that called it.
         let _running = match enclosing.depth {
-            0 => Some(self.begin_turn(caller)?),
+            0 => Some(self.0.running.try_begin(Uuid::now_v7().into(), caller.user)?),
             _ => None,
         };
         // Log entries name the enclosing conversation.

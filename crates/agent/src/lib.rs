@@ -58,6 +58,7 @@ pub use stored_response::{FormatCheck, StoredResponse};
 pub use transcript::{
     CallState, CallTask, FinishReason, StepCall, TaskReason, Transcript, Turn, TurnEnd, TurnSetup, TurnStep,
 };
+pub use turn_limits::TurnLimits;
 pub use turn_log::TurnLog;
 pub use turn_logs::TurnLogs;
 
@@ -66,7 +67,7 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
     let tables = [
         model_request::TEMPLATES,
         turn_context::TEMPLATES,
-        conversations::TEMPLATES,
+        turn_limits::TEMPLATES,
         call_history::TEMPLATES,
         tool_calls::TEMPLATES,
         call_plan::TEMPLATES,

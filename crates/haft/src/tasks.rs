@@ -38,7 +38,8 @@ pub(crate) async fn open(
         call_history: call_history.clone(),
         artifact_quota,
     };
-    let conversation_settings = ConversationSettings { max_crashes: settings.max_crashes };
+    let conversation_settings =
+        ConversationSettings { max_crashes: settings.max_crashes, limits: settings.turns };
     let conversations = Conversations::new(tools.clone(), models, Arc::new(host), conversation_settings);
     let programs = Programs::default()
         .with(Arc::new(CallProgram::new(tools.clone(), callbacks, call_history)))

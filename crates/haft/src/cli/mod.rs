@@ -190,6 +190,12 @@ pub(crate) struct Settings {
     /// Maximum number of queued tasks per space [default: 100000]
     #[arg(long, global = true, env = "HAFT_TASK_QUEUE", value_name = "N", help_heading = SETTINGS)]
     pub(crate) task_queue: Option<u64>,
+    /// Maximum number of turns of agents that run at the same time in this process [default: 10000]
+    #[arg(long, global = true, env = "HAFT_MAX_TURNS", value_name = "N", help_heading = SETTINGS)]
+    pub(crate) max_turns: Option<u64>,
+    /// Maximum number of turns of one user that run at the same time in this process [default: 1000]
+    #[arg(long, global = true, env = "HAFT_MAX_TURNS_PER_USER", value_name = "N", help_heading = SETTINGS)]
+    pub(crate) max_turns_per_user: Option<u64>,
     /// Language of messages: en or zh [default: that of the terminal]
     #[arg(long, global = true, value_name = "LANG", value_parser = parse_locale, help_heading = SETTINGS)]
     pub(crate) lang: Option<Locale>,

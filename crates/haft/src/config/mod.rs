@@ -61,6 +61,8 @@ struct File {
     task_days: Option<u64>,
     task_places: Option<u64>,
     task_queue: Option<u64>,
+    max_turns: Option<u64>,
+    max_turns_per_user: Option<u64>,
     default_provider: Option<String>,
     default_model: Option<String>,
 }
@@ -116,6 +118,13 @@ impl Config {
         });
         let locale = settings.lang.unwrap_or_else(terminal_locale);
         let defaults = models::Defaults { provider: file.default_provider, model: file.default_model };
+        let of_tasks = tasks::FileValues {
+            days: file.task_days,
+            slots: file.task_places,
+            queue: file.task_queue,
+            turns: file.max_turns,
+            turns_per_user: file.max_turns_per_user,
+        };
         Ok(Self {
             networks,
             ca_certs: ca_certs.transpose()?,
@@ -145,7 +154,7 @@ impl Config {
             call_log_days: settings.call_log_days.or(file.call_log_days),
             call_log_bytes: settings.call_log_bytes.or(file.call_log_bytes),
             search: search()?,
-            tasks: tasks::settings(settings, (file.task_days, file.task_places, file.task_queue), variable)?,
+            tasks: tasks::settings(settings, of_tasks, variable)?,
             login_file: login_file(),
             addr: file.addr,
             admin_token: file.admin_token,

@@ -63,10 +63,20 @@ impl Desk {
 
     /// Starts a Haft server with the given model server and upstream.
     pub(crate) async fn with(model: ModelServer, weather: Upstream) -> Self {
+        Self::with_settings(model, weather, &[]).await
+    }
+
+    /// Starts a Haft server with further environment variables.
+    pub(crate) async fn with_settings(
+        model: ModelServer,
+        weather: Upstream,
+        variables: &[(&'static str, &'static str)],
+    ) -> Self {
         let place = TestStorage::new();
         // A short lease: if servers share a database, the runs of a killed server are soon claimed by the
         // next.
         let settings = asking(Settings::of(&place), &model).with("HAFT_TASK_LEASE_MS", "1000");
+        let settings = variables.iter().fold(settings, |settings, (name, value)| settings.with(name, value));
         let (server, api) = settings.start().await;
         let desk = Self { server, api, model, weather, settings, place };
         desk.tool("weather", json!({})).await;

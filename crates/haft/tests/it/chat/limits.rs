@@ -196,20 +196,22 @@ async fn missing_provider_error_names_the_variable_to_set() {
 }
 
 #[tokio::test]
-async fn turn_limit_of_one_user_does_not_block_others() {
+async fn turn_limits_of_a_user_and_of_the_process_are_settings() {
     let permits = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
     let held = permits.clone();
-    let desk = Desk::new(move |_: RecordedModelRequest| {
+    let model = haft_testkit::ModelServer::start(move |_: RecordedModelRequest| {
         let held = held.clone();
         async move { ModelReply::says("Yes.").hold_until(held) }
-    })
-    .await;
+    });
+    let weather = haft_testkit::Upstream::start(super::weather);
+    let limits = [("HAFT_MAX_TURNS", "5"), ("HAFT_MAX_TURNS_PER_USER", "3")];
+    let desk = Desk::with_settings(model.await, weather.await, &limits).await;
     let agent = desk.agent(FakeDialect::Openai, &[], json!({})).await;
     let body = json!({"agentId": agent, "messages": [user("x")], "detach": true});
-    for _ in 0..64 {
+    for _ in 0..3 {
         assert_eq!(desk.api.post("/api/chat", &body).await.status, 202);
     }
-    eventually("all turns are running", async || desk.model.under_way() == 64).await;
+    eventually("all turns are running", async || desk.model.under_way() == 3).await;
     let refused = desk.api.post("/api/chat", &body).await;
     assert_eq!((refused.status, refused.kind()), (429, "RateLimit"), "{}", refused.body);
     assert_eq!(refused.header("retry-after"), Some("2"));
@@ -217,10 +219,18 @@ async fn turn_limit_of_one_user_does_not_block_others() {
     let refused = desk.api.post("/v1/chat/completions", &plain).await;
     assert_eq!(refused.status, 429, "ephemeral turns count, too: {}", refused.body);
     let other = crate::agents::stranger(&desk.server, &desk.api).await;
-    let theirs = other.post("/api/chat", &json!({"messages": [user("x")], "detach": true})).await;
-    assert_eq!(theirs.status, 202, "another user has free slots: {}", theirs.body);
+    let body_of_other = json!({"messages": [user("x")], "detach": true});
+    for _ in 0..2 {
+        let accepted = other.post("/api/chat", &body_of_other).await;
+        assert_eq!(accepted.status, 202, "another user has free turns: {}", accepted.body);
+    }
+    eventually("the process runs 5 turns", async || desk.model.under_way() == 5).await;
+    let refused = other.post("/api/chat", &body_of_other).await;
+    assert_eq!(refused.status, 429, "the process has no free turn: {}", refused.body);
+    assert!(refused.message().contains("process"), "{}", refused.body);
+    assert_eq!(refused.header("retry-after"), Some("2"));
     permits.add_permits(100_000);
-    eventually("slots are free again", async || desk.api.post("/api/chat", &body).await.status == 202).await;
+    eventually("turns are free again", async || desk.api.post("/api/chat", &body).await.status == 202).await;
 }
 
 #[tokio::test]
