@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use secrecy::SecretString;
+use serde::ser::{SerializeMap as _, Serializer};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -275,13 +276,79 @@ impl fmt::Debug for dyn ProgressSink {
     }
 }
 
-/// The progress of a call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The progress of a call, as in the Model Context Protocol.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(from = "StoredProgress")]
 pub struct Progress {
-    /// Between 0 and 1, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fraction: Option<f64>,
-    pub message: String,
+    /// The amount of work that is done; 0 if only `message` is known.
+    pub progress: f64,
+    /// The amount of work in total, if known.
+    pub total: Option<f64>,
+    pub message: Option<String>,
+}
+
+impl Progress {
+    /// Creates a report that `progress` of `total` is done.
+    pub fn of(progress: f64, total: f64) -> Self {
+        Self { progress, total: Some(total), message: None }
+    }
+
+    /// Creates a report without an amount.
+    pub fn message(message: impl Into<String>) -> Self {
+        Self::default().with_message(message)
+    }
+
+    /// Sets the message.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
+    /// Returns the part that is done, from 0 to 1. Returns `None` if the total is unknown.
+    pub fn fraction(&self) -> Option<f64> {
+        let fraction = self.progress / self.total.filter(|total| *total > 0.0)?;
+        fraction.is_finite().then(|| fraction.clamp(0.0, 1.0))
+    }
+}
+
+/// Written with the derived `fraction`, the only amount in earlier versions.
+impl Serialize for Progress {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("progress", &self.progress)?;
+        if let Some(total) = self.total {
+            fields.serialize_entry("total", &total)?;
+        }
+        if let Some(fraction) = self.fraction() {
+            fields.serialize_entry("fraction", &fraction)?;
+        }
+        if let Some(message) = &self.message {
+            fields.serialize_entry("message", message)?;
+        }
+        fields.end()
+    }
+}
+
+/// Stored progress, including the form `{fraction?, message}` of earlier versions.
+#[derive(Deserialize)]
+struct StoredProgress {
+    progress: Option<f64>,
+    total: Option<f64>,
+    fraction: Option<f64>,
+    message: Option<String>,
+}
+
+impl From<StoredProgress> for Progress {
+    fn from(stored: StoredProgress) -> Self {
+        let StoredProgress { progress, total, fraction, message } = stored;
+        let message = message.filter(|message| !message.is_empty());
+        match (progress, fraction) {
+            (Some(progress), _) => Self { progress, total, message },
+            (None, Some(fraction)) => Self { progress: fraction, total: Some(1.0), message },
+            (None, None) => Self { progress: 0.0, total: None, message },
+        }
+    }
 }
 
 impl CallContext {
@@ -418,5 +485,35 @@ impl fmt::Debug for CallContext {
             .field("tool", &self.inner.tool)
             .field("attempt", &self.attempt)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn progress_is_written_with_its_fraction_and_read_in_the_earlier_form_too() {
+        for (progress, written) in [
+            (
+                Progress::of(2.0, 5.0).with_message("page 2"),
+                json!({"progress": 2.0, "total": 5.0, "fraction": 0.4, "message": "page 2"}),
+            ),
+            (Progress { progress: 7.0, ..Progress::default() }, json!({"progress": 7.0})),
+            (Progress::message("started"), json!({"progress": 0.0, "message": "started"})),
+            (Progress::of(1.0, 0.0), json!({"progress": 1.0, "total": 0.0})),
+        ] {
+            assert_eq!(json!(progress), written);
+            assert_eq!(Progress::deserialize(&written).expect("progress"), progress);
+        }
+        for (earlier, read) in [
+            (json!({"fraction": 0.4, "message": "running"}), Progress::of(0.4, 1.0).with_message("running")),
+            (json!({"fraction": 0.4, "message": ""}), Progress::of(0.4, 1.0)),
+            (json!({"message": "running"}), Progress::message("running")),
+        ] {
+            assert_eq!(Progress::deserialize(&earlier).expect("progress"), read, "{earlier}");
+        }
     }
 }

@@ -20,7 +20,7 @@ async fn main() -> anyhow::Result<()> {
         "Reports its progress.",
         schema,
         |_: Value, context: CallContext| async move {
-            context.progress(Progress { fraction: Some(0.5), message: "half way".to_owned() });
+            context.progress(Progress::of(1.0, 2.0).with_message("half way"));
             Ok("there")
         },
     ))?;

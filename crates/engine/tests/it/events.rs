@@ -70,16 +70,19 @@ async fn a_disconnected_caller_emits_a_cancelled_event() {
 #[tokio::test]
 async fn a_tool_can_report_progress() {
     let tool = Tool::native_json("t", "Works.", json!({}), |_, context: CallContext| {
-        context.progress(Progress { fraction: Some(0.5), message: "half".to_owned() });
+        context.progress(Progress::of(1.0, 2.0).with_message("half"));
         async move { Ok(json!(null)) }
     });
     let heard = events_of(tool, CallOptions::default()).await;
-    assert_eq!(heard[1]["progress"], json!({"fraction": 0.5, "message": "half"}));
+    assert_eq!(
+        heard[1]["progress"],
+        json!({"progress": 1.0, "total": 2.0, "fraction": 0.5, "message": "half"})
+    );
     assert_eq!(heard[1]["attempt"], 1);
 
     let second = Tool::native_json("t", "Works the second time.", json!({}), |_, context: CallContext| {
         let attempt = context.attempt();
-        context.progress(Progress { fraction: None, message: format!("attempt {attempt}") });
+        context.progress(Progress::message(format!("attempt {attempt}")));
         async move {
             anyhow::ensure!(attempt > 1, CallError::text(ErrorKind::Server, "not yet"));
             Ok(json!(null))

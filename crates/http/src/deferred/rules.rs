@@ -128,9 +128,11 @@ impl Rules {
         };
         if may_be_running && !self.done.holds(&status_text, &content.value) {
             let fraction = found(&self.progress, &content.value).and_then(|value| fraction(&value));
-            let message = short_status();
-            let has_progress = fraction.is_some() || !message.is_empty();
-            let progress = has_progress.then_some(Progress { fraction, message });
+            let message = Some(short_status()).filter(|message| !message.is_empty());
+            let progress = match fraction {
+                Some(fraction) => Some(Progress { message, ..Progress::of(fraction, 1.0) }),
+                None => message.map(Progress::message),
+            };
             return Ok(JobState::NotYet { response: content.value, progress });
         }
         shape.redact_content(&mut content, answer, masks);

@@ -53,7 +53,8 @@ async fn caller_that_does_not_wait_gets_a_task_with_progress() {
     let options = json!({"arguments": {"n": "1"}, "options": {"asyncAfter": 0.3}});
     let id = accepted_task(&execute(&api, "long", options).await);
     eventually("the task shows the progress", async || {
-        task(&api, &id).await["progress"] == json!({"fraction": 0.4, "message": "running"})
+        task(&api, &id).await["progress"]
+            == json!({"progress": 0.4, "total": 1.0, "fraction": 0.4, "message": "running"})
     })
     .await;
     let seen = task(&api, &id).await;
