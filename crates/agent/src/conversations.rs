@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use haft_core::{CallError, Caller, ErrorKind, RunId};
+use haft_core::{CallError, Caller, ErrorKind, RunId, SpaceId};
 use haft_engine::ToolService;
 use haft_engine::context::{Listeners, ToolCallListener};
 use haft_runs::{Executor, NewRun, RunContext, RunKey, RunLabels, Runs};
@@ -182,6 +182,13 @@ impl Conversations {
     /// Returns true if this process executes the conversation now.
     pub fn is_executing(&self, id: RunId) -> bool {
         self.runs().is_ok_and(|runs| runs.is_executing(id))
+    }
+
+    /// Cancels the running turn of a conversation, whichever process executes it.
+    pub async fn cancel(&self, space: SpaceId, conversation: RunId) -> Result<(), CallError> {
+        self.cancel_here(conversation);
+        // The request is also stored for a turn that is about to suspend, or that another process executes.
+        self.0.host.request_cancel(space, conversation).await
     }
 
     /// Cancels the turn if this process executes it. Returns false if it does not.

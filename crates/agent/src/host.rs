@@ -1,14 +1,16 @@
 //! The services of the process that conversations need besides models and tools: agents, files, tasks, and the call log.
 
+use std::future::ready;
 use std::sync::Arc;
 
 use haft_core::agent::Agent;
 use haft_core::{ArtifactBytes, BoxFuture, CallError, RunId, SpaceId};
+use haft_runs::{Run, Step};
 use haft_tasks::CallHistory;
 
 use crate::models::SpaceUser;
 
-/// The process in which conversations are executed.
+/// The process in which conversations are executed. The defaults are for a process that stores no conversations.
 pub trait ConversationHost: Send + Sync {
     /// Returns the current version of an agent, by id or name.
     fn agent<'a>(
@@ -35,6 +37,21 @@ pub trait ConversationHost: Send + Sync {
 
     /// Cancels a task whose result is not needed any more, if that is still possible.
     fn cancel_task(&self, owner: SpaceUser, task: RunId) -> BoxFuture<'_, ()>;
+
+    /// Returns the run of a conversation. Returns `None` if it was deleted.
+    fn conversation(&self, _space: SpaceId, _id: RunId) -> BoxFuture<'_, Result<Option<Run>, CallError>> {
+        Box::pin(ready(Ok(None)))
+    }
+
+    /// Returns the steps of a conversation's run.
+    fn conversation_steps(&self, _space: SpaceId, _id: RunId) -> BoxFuture<'_, Result<Vec<Step>, CallError>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
+
+    /// Stores a request to cancel the turn of a conversation, whichever process executes it.
+    fn request_cancel(&self, _space: SpaceId, _id: RunId) -> BoxFuture<'_, Result<(), CallError>> {
+        Box::pin(ready(Ok(())))
+    }
 
     /// The call log, which a turn that continues after a crash searches for results. `None` if calls are not logged.
     fn call_history(&self) -> Option<&dyn CallHistory> {

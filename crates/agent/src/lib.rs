@@ -15,6 +15,7 @@ mod deferred_calls;
 mod ephemeral_turn;
 mod event;
 mod files;
+mod follower;
 mod host;
 mod inbox;
 mod kind;
@@ -32,18 +33,21 @@ mod toolbox;
 mod toolbox_cache;
 mod transcript;
 mod turn_context;
+mod turn_cursor;
 mod turn_end;
 mod turn_limits;
 mod turn_log;
 mod turn_logs;
 mod turn_preparation;
 mod turn_runner;
+mod turn_stream;
 
 pub use conversation_input::{ConversationInput, ModelParameters};
 pub use conversation_program::program;
 pub use conversations::{ConversationSettings, Conversations, NewConversation, NewInboxMessage, Retention};
 pub use ephemeral_turn::{EnclosingTurn, EphemeralTurn};
 pub use event::{ChatEvent, message_json};
+pub use follower::{FollowedEvent, Follower};
 pub use host::ConversationHost;
 pub use inbox::{
     ChatMessage, ChatRole, ContinueMessage, InboxMessage, Instruction, MessagePart, ProviderCall, TaskEnded,
@@ -58,9 +62,11 @@ pub use stored_response::{FormatCheck, StoredResponse};
 pub use transcript::{
     CallState, CallTask, FinishReason, StepCall, TaskReason, Transcript, Turn, TurnEnd, TurnSetup, TurnStep,
 };
+pub use turn_cursor::TurnCursor;
 pub use turn_limits::TurnLimits;
 pub use turn_log::TurnLog;
 pub use turn_logs::TurnLogs;
+pub use turn_stream::{Disconnect, SentMessage, TurnStream};
 
 /// Returns every message of this crate.
 pub fn all_templates() -> Vec<&'static haft_core::Template> {
@@ -68,6 +74,7 @@ pub fn all_templates() -> Vec<&'static haft_core::Template> {
         model_request::TEMPLATES,
         turn_context::TEMPLATES,
         turn_limits::TEMPLATES,
+        turn_stream::TEMPLATES,
         call_history::TEMPLATES,
         tool_calls::TEMPLATES,
         call_plan::TEMPLATES,

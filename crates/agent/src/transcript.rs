@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::{CallId, TraceParent, TraceState, json as strict};
+use haft_core::{CallError, CallId, ErrorKind, TraceParent, TraceState, json as strict};
 use haft_llm::{Call, Usage};
-use haft_runs::{INBOX, Step, StepState};
+use haft_runs::{INBOX, Run, Step, StepState};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -242,6 +242,15 @@ impl Transcript {
             InboxMessage::User(_) | InboxMessage::Continue(_) | InboxMessage::ToolResults(_) => None,
         });
         ended.find(|ended| ended.name == call).map(|ended| &ended.output)
+    }
+
+    /// Reads the transcript of a conversation's run.
+    pub fn read(run: &Run, steps: &[Step]) -> Result<Self, CallError> {
+        let input = ConversationInput::of(run)
+            .map_err(|_| CallError::text(ErrorKind::Internal, "the stored conversation cannot be read"))?;
+        let steps: HashMap<&str, Arc<Step>> =
+            steps.iter().map(|step| (step.key.as_str(), Arc::new(step.clone()))).collect();
+        Ok(Self::of(&input, |key| steps.get(key).cloned()))
     }
 
     /// Reads the steps of a run, which are found by their keys.

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::event::ChatEvent;
+use crate::transcript::Turn;
 
 /// The events of one turn.
 pub struct TurnLog {
@@ -57,6 +58,13 @@ impl TurnLog {
             count: watch::Sender::new(0),
             complete: watch::Sender::new(false),
         }
+    }
+
+    /// A log with the journaled events of a turn.
+    pub(crate) fn replay(turn: &Turn) -> Self {
+        let log = Self::with_generation(turn.turn, 0);
+        ChatEvent::of(turn).into_iter().for_each(|event| log.emit(event));
+        log
     }
 
     /// The log of an ephemeral turn, whose text cannot be withdrawn.
@@ -144,7 +152,7 @@ impl TurnLog {
     }
 
     /// Records that a follower reads the events one by one.
-    pub fn read_in_parts(&self) {
+    pub(crate) fn read_in_parts(&self) {
         self.is_read_in_parts.store(true, Ordering::Relaxed);
     }
 
@@ -153,7 +161,7 @@ impl TurnLog {
     }
 
     /// Subscribes to the completion of the log.
-    pub fn completion(&self) -> watch::Receiver<bool> {
+    pub(crate) fn completion(&self) -> watch::Receiver<bool> {
         self.complete.subscribe()
     }
 
@@ -163,7 +171,7 @@ impl TurnLog {
     }
 
     /// Returns true if the turn was executed last under this claim of its run.
-    pub fn is_of(&self, epoch: u64) -> bool {
+    pub(crate) fn is_of(&self, epoch: u64) -> bool {
         self.epoch.load(Ordering::Relaxed) == epoch
     }
 

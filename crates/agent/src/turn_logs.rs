@@ -102,7 +102,7 @@ impl TurnLogs {
     }
 
     /// Removes a log that another process continues, or that the journal contains.
-    pub fn remove(&self, conversation: RunId, stale: &TurnLog) {
+    pub(crate) fn remove(&self, conversation: RunId, stale: &TurnLog) {
         let mut logs = self.logs();
         if logs.get(&conversation).is_some_and(|log| log.generation == stale.generation) {
             logs.remove(&conversation);
@@ -110,7 +110,7 @@ impl TurnLogs {
     }
 
     /// Removes a log that a follower has read at once, unless another follower reads it in parts and may reconnect.
-    pub fn remove_read(&self, conversation: RunId, read: &TurnLog) {
+    pub(crate) fn remove_read(&self, conversation: RunId, read: &TurnLog) {
         if !read.is_read_in_parts() {
             self.remove(conversation, read);
         }

@@ -6,6 +6,7 @@ use haft_agent::{ConversationHost, SpaceUser};
 use haft_core::agent::Agent;
 use haft_core::artifact::{ArtifactBytes, ArtifactRef, Artifacts as _, NewArtifact, not_found};
 use haft_core::{BoxFuture, CallError, RunId, SpaceId};
+use haft_runs::{Run, Step};
 use haft_store::{RunJournal, Store};
 use haft_tasks::{CallHistory, CallRun};
 
@@ -66,6 +67,18 @@ impl ConversationHost for StoredHost {
             // A task that has ended is not changed.
             let _ = self.journal.cancel(owner.space, task, owner.user, call.cancelled()).await;
         })
+    }
+
+    fn conversation(&self, space: SpaceId, id: RunId) -> BoxFuture<'_, Result<Option<Run>, CallError>> {
+        Box::pin(self.journal.get(space, id))
+    }
+
+    fn conversation_steps(&self, space: SpaceId, id: RunId) -> BoxFuture<'_, Result<Vec<Step>, CallError>> {
+        Box::pin(self.journal.steps(space, id))
+    }
+
+    fn request_cancel(&self, space: SpaceId, id: RunId) -> BoxFuture<'_, Result<(), CallError>> {
+        Box::pin(async move { self.journal.stop(space, id).await.map(drop) })
     }
 
     fn call_history(&self) -> Option<&dyn CallHistory> {

@@ -1,7 +1,5 @@
 //! Chat as doors need it: what is around a conversation, following one, and its forms. The loop itself is `agent`'s.
 
-pub(crate) mod disconnect;
-pub(crate) mod follow;
 mod host;
 pub(crate) mod messages;
 pub(crate) mod reply;
@@ -9,11 +7,8 @@ pub(crate) mod shown;
 
 pub use host::StoredHost;
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use haft_agent::{ConversationInput, Transcript};
-use haft_core::{CallError, ErrorKind, RunId, SpaceId, UserId};
+use haft_agent::Transcript;
+use haft_core::{CallError, RunId, SpaceId, UserId};
 use haft_runs::{Run, RunWithSteps, Step};
 use haft_store::RunJournal;
 
@@ -45,11 +40,7 @@ pub(crate) async fn transcript(journal: &RunJournal, run: &Run) -> Result<Transc
     said_in(run, &journal.steps(run.space, run.id).await?)
 }
 
-/// What was said in a conversation, as it was read.
+/// Reads the transcript of a conversation from its run and steps.
 pub(crate) fn said_in(run: &Run, steps: &[Step]) -> Result<Transcript, CallError> {
-    let chat = ConversationInput::of(run)
-        .map_err(|_| CallError::text(ErrorKind::Internal, "the stored conversation cannot be read"))?;
-    let steps: HashMap<&str, Arc<Step>> =
-        steps.iter().map(|step| (step.key.as_str(), Arc::new(step.clone()))).collect();
-    Ok(Transcript::of(&chat, |key| steps.get(key).cloned()))
+    Transcript::read(run, steps)
 }

@@ -13,7 +13,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use haft_agent::{
     ConversationInput, InboxMessage, ModelChoice, ModelParameters, Models as _, NewConversation,
-    NewInboxMessage, Retention, SpaceUser, Transcript, TurnRequest, UserMessage, format_schema,
+    NewInboxMessage, Retention, SentMessage, SpaceUser, TurnCursor, TurnRequest, UserMessage, format_schema,
 };
 use haft_core::agent::Agent;
 use haft_core::error::ROOT;
@@ -25,13 +25,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use self::ask::{Answering, Way};
+use self::ask::{PendingResponse, ResponseMode};
 use super::saving::{Form, form, misfits};
 use crate::api::{Needs, Route};
 use crate::app::AppState;
 use crate::auth::Known;
 use crate::body::JsonBody;
-use crate::chat::follow::Place;
 use crate::chat::{messages, said_in};
 use crate::envelope;
 use crate::error::Failure;
@@ -85,7 +84,7 @@ pub(crate) fn routes() -> Vec<Route> {
 }
 
 pub(crate) fn all_templates() -> impl Iterator<Item = &'static haft_core::Template> {
-    [TEMPLATES, ask::TEMPLATES, crate::chat::messages::TEMPLATES].into_iter().flatten().copied()
+    [TEMPLATES, crate::chat::messages::TEMPLATES].into_iter().flatten().copied()
 }
 
 /// What a body asks for.
@@ -141,10 +140,10 @@ async fn answer(
 ) -> Result<Response, Failure> {
     let wish = read(body, takes_tools)?;
     let tasks = tasks(state)?;
-    let way = match (wish.stream, wish.detach) {
-        (_, true) => Way::Detached,
-        (true, false) => Way::Streamed,
-        (false, false) => Way::Whole,
+    let mode = match (wish.stream, wish.detach) {
+        (_, true) => ResponseMode::Detached,
+        (true, false) => ResponseMode::Streamed,
+        (false, false) => ResponseMode::Whole,
     };
     check_tools(state, &caller, &wish.tools).await?;
     let said = |messages| UserMessage {
@@ -165,20 +164,19 @@ async fn answer(
                 && !was_said(tasks, &caller, id, key.as_ref()).await?
             {
                 check_turn(&whole, turn)?;
-                // Nobody wants what is replaced, whatever it waits for.
-                tasks.conversations.cancel_here(id);
-                tasks.journal.stop(caller.space, id).await?;
+                // The replaced turn is not needed any more.
+                tasks.conversations.cancel(caller.space, id).await?;
             }
             (Some(whole), said(messages))
         }
         None => (None, said(messages::read(&wish.messages, true).map_err(CallError::invalid)?)),
     };
-    let letter = said.id.clone();
+    let message = said.id.clone();
     let is_keyed = key.is_some();
-    let (id, place) = match conversation {
+    let (id, cursor) = match conversation {
         Some(whole) => {
             let id = whole.run.id;
-            let place = if is_keyed { Place::default() } else { last_place(tasks, &whole)? };
+            let cursor = if is_keyed { TurnCursor::default() } else { last_cursor(tasks, &whole)? };
             if !tasks
                 .conversations
                 .send(&caller, id, NewInboxMessage { message: InboxMessage::User(said), key })
@@ -186,16 +184,17 @@ async fn answer(
             {
                 return Err(super::conversations::missing(&id.to_string()).into());
             }
-            (id, place)
+            (id, cursor)
         }
         None => {
             let input = begun(state, &caller, &wish, said).await?;
             let (id, retention) = (RunId::from(Uuid::now_v7()), Retention::Conversation);
             let new = NewConversation { id, input, retention, key };
-            (tasks.conversations.start(&caller, new).await?, Place::default())
+            (tasks.conversations.start(&caller, new).await?, TurnCursor::default())
         }
     };
-    let answering = Answering { id, letter, place, way, is_keyed };
+    let sent = SentMessage { conversation: id, message, cursor };
+    let answering = PendingResponse { sent, mode, is_keyed };
     answering.respond(state, tasks, &caller, asked).await
 }
 
@@ -357,26 +356,14 @@ fn check_turn(whole: &RunWithSteps, turn: u32) -> Result<(), CallError> {
     Err(CallError::invalid(vec![Violation::new("replaces", message)]))
 }
 
-/// After what was said before.
-pub(crate) fn last_place(tasks: &Tasks, whole: &RunWithSteps) -> Result<Place, CallError> {
-    let RunWithSteps { run, steps, .. } = whole;
-    // What is under way here is known without looking.
-    if let Some(log) = tasks.conversations.turn_logs().find(run.id) {
-        return Ok(Place::after(if log.is_complete() { log.turn } else { log.turn.saturating_sub(1) }));
-    }
-    if run.is_idle() {
-        return Ok(Place::after(Transcript::last_of(steps)));
-    }
-    let transcript = said_in(run, steps)?;
-    Ok(match transcript.open() {
-        Some(open) => Place::after(open.turn.saturating_sub(1)),
-        None => Place::after(transcript.last),
-    })
+/// The position before the running turn, or after the last turn.
+pub(crate) fn last_cursor(tasks: &Tasks, whole: &RunWithSteps) -> Result<TurnCursor, CallError> {
+    tasks.conversations.last_cursor(&whole.run, &whole.steps)
 }
 
 /// The answer to somebody who does not wait.
-pub(crate) fn accepted(id: RunId, letter: &str) -> Response {
-    envelope::success(StatusCode::ACCEPTED, json!({"conversationId": id, "messageId": letter}))
+pub(crate) fn accepted(id: RunId, message: &str) -> Response {
+    envelope::success(StatusCode::ACCEPTED, json!({"conversationId": id, "messageId": message}))
 }
 
 /// Whoever follows a stream has so long to come back.

@@ -8,15 +8,13 @@ use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use futures_util::stream::{Stream, try_unfold, unfold};
-use haft_agent::FinishReason;
+use haft_agent::{FinishReason, FollowedEvent, Follower, TurnStream};
 use haft_core::{CallError, Locale};
 use serde_json::json;
 use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
 
-use super::ask::OwnTurn;
 use crate::api::Needs;
 use crate::app::AppState;
-use crate::chat::follow::{Follow, Told};
 use crate::events::Seat;
 use crate::visitors::Visitor;
 
@@ -31,8 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// The turn of something that was said, until it is over.
-pub(super) fn of_turn(state: &AppState, turn: OwnTurn, locale: Locale) -> Response {
-    let id = turn.id.to_string();
+pub(super) fn of_turn(state: &AppState, turn: TurnStream, locale: Locale) -> Response {
+    let id = turn.conversation().to_string();
     let pieces = unfold(Some((turn, id)), move |going| async move {
         let (mut turn, id) = going?;
         let piece = match timeout(KEEP_ALIVE, turn.next()).await {
@@ -57,7 +55,7 @@ fn failed(conversation: &str, error: &CallError, locale: Locale) -> Vec<u8> {
 pub(crate) fn of_conversation(
     state: &AppState,
     visitor: Arc<Visitor>,
-    follow: Follow,
+    follow: Follower,
     id: String,
 ) -> Result<Response, CallError> {
     let seat = state.listeners.seats.take(visitor.user.id)?;
@@ -76,7 +74,7 @@ pub(crate) fn of_conversation(
 struct Listener {
     app: AppState,
     visitor: Arc<Visitor>,
-    follow: Follow,
+    follow: Follower,
     id: String,
     looks: Interval,
     /// So many looks nothing was sent.
@@ -123,15 +121,15 @@ impl Listener {
     }
 }
 
-fn written(conversation: &str, told: &[Told]) -> Vec<u8> {
+fn written(conversation: &str, told: &[FollowedEvent]) -> Vec<u8> {
     let mut out = Vec::new();
-    for Told { place, turn, event } in told {
+    for FollowedEvent { cursor, turn, event } in told {
         let (name, data) = match event {
             Some(event) => (event.name(), event.data(conversation, *turn)),
             None => ("turn.reset", json!({"turn": turn})),
         };
         // JSON has no line breaks of its own, so it is one line of data.
-        out.extend_from_slice(format!("id: {place}\nevent: {name}\ndata: {data}\n\n").as_bytes());
+        out.extend_from_slice(format!("id: {cursor}\nevent: {name}\ndata: {data}\n\n").as_bytes());
     }
     out
 }

@@ -10,8 +10,8 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use haft_agent::{
-    ContinueMessage, FinishReason, InboxMessage, NewInboxMessage, SpaceUser, Transcript, UserMessage,
-    result_file_suffix, result_files,
+    ContinueMessage, FinishReason, InboxMessage, NewInboxMessage, SentMessage, SpaceUser, Transcript,
+    TurnCursor, UserMessage, result_file_suffix, result_files,
 };
 use haft_core::{
     AgentId, ArtifactRef, CallError, Caller, ErrorKind, Message, RunId, SpaceId, Template, UserId, Violation,
@@ -21,13 +21,12 @@ use haft_store::ConversationFilter;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::chat::ask::{Answering, Way};
-use super::chat::{asked_at, last_place, letter_id, of_conversation, tasks, was_said};
+use super::chat::ask::{PendingResponse, ResponseMode};
+use super::chat::{asked_at, last_cursor, letter_id, of_conversation, tasks, was_said};
 use crate::api::{Needs, Route};
 use crate::app::AppState;
 use crate::auth::{Known, Who};
 use crate::body::{JsonBody, MaybeJsonBody, read as body_of};
-use crate::chat::follow::{Follow, Place};
 use crate::chat::{find_conversation, messages, said_in, shown, transcript};
 use crate::envelope;
 use crate::error::Failure;
@@ -199,16 +198,8 @@ async fn read(
     let mut data = facts(&state, &run, &mut HashMap::new()).await?;
     data["turns"] = transcript.turns.iter().map(shown::turn).collect();
     data["pending"] = json!(shown::pending(&transcript));
-    data["lastEventId"] = json!(place_before(&transcript).to_string());
+    data["lastEventId"] = json!(transcript.last_cursor().to_string());
     Ok(envelope::success(StatusCode::OK, data))
-}
-
-/// Behind all that has ended: what is under way is told from its beginning.
-fn place_before(transcript: &Transcript) -> Place {
-    match transcript.open() {
-        Some(open) => Place::after(open.turn.saturating_sub(1)),
-        None => Place::after(transcript.last),
-    }
 }
 
 #[derive(Deserialize)]
@@ -288,9 +279,7 @@ async fn cancel(
 ) -> Result<Response, Failure> {
     let run = find(&state, &caller, &name).await?;
     let tasks = tasks(&state)?;
-    // Written down as well: what is about to wait hears of it that way.
-    tasks.conversations.cancel_here(run.id);
-    tasks.journal.stop(caller.space, run.id).await?;
+    tasks.conversations.cancel(caller.space, run.id).await?;
     Ok(envelope::success(StatusCode::OK, facts(&state, &run, &mut HashMap::new()).await?))
 }
 
@@ -317,7 +306,7 @@ async fn go_on(
     let Continue { messages, stream, detach } = body_of(body)?;
     let tasks = tasks(&state)?;
     let id = letter_id(key.as_ref());
-    let letter = match messages {
+    let message = match messages {
         Some(given) => {
             let messages = messages::read(&given, false).map_err(CallError::invalid)?;
             InboxMessage::User(UserMessage {
@@ -336,16 +325,18 @@ async fn go_on(
         }
     };
     let is_keyed = key.is_some();
-    let (run, place) = (whole.run.id, if is_keyed { Place::default() } else { last_place(tasks, &whole)? });
-    if !tasks.conversations.send(&caller, whole.run.id, NewInboxMessage { message: letter, key }).await? {
+    let (run, cursor) =
+        (whole.run.id, if is_keyed { TurnCursor::default() } else { last_cursor(tasks, &whole)? });
+    if !tasks.conversations.send(&caller, whole.run.id, NewInboxMessage { message, key }).await? {
         return Err(missing(&name).into());
     }
-    let way = match (stream, detach) {
-        (_, true) => Way::Detached,
-        (true, false) => Way::Streamed,
-        (false, false) => Way::Whole,
+    let mode = match (stream, detach) {
+        (_, true) => ResponseMode::Detached,
+        (true, false) => ResponseMode::Streamed,
+        (false, false) => ResponseMode::Whole,
     };
-    Answering { id: run, letter: id, place, way, is_keyed }.respond(&state, tasks, &caller, &asked).await
+    let sent = SentMessage { conversation: run, message: id, cursor };
+    PendingResponse { sent, mode, is_keyed }.respond(&state, tasks, &caller, &asked).await
 }
 
 /// There is something to go on with where a turn ended without its answer.
@@ -377,12 +368,12 @@ async fn events(
     let run = find(&state, &caller, &name).await?;
     let tasks = tasks(&state)?;
     let known = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    let place = match known.or(after.as_deref()).filter(|known| !known.is_empty()) {
+    let cursor = match known.or(after.as_deref()).filter(|known| !known.is_empty()) {
         Some(known) => known
             .parse()
             .map_err(|()| CallError::invalid(vec![Violation::new("after", Message::new(&BAD_PLACE))]))?,
-        None => place_before(&transcript(&tasks.journal, &run).await?),
+        None => transcript(&tasks.journal, &run).await?.last_cursor(),
     };
-    let follow = Follow::new(&tasks.conversations, &tasks.journal, caller.space, run.id, place);
+    let follow = tasks.conversations.follow(caller.space, run.id, cursor);
     Ok(of_conversation(&state, visitor, follow, run.id.to_string())?)
 }

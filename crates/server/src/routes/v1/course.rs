@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_agent::{ChatEvent, ConversationInput, Conversations, EnclosingTurn, EphemeralTurn, Turn, TurnLog};
+use haft_agent::{
+    ChatEvent, ConversationInput, Conversations, Disconnect, EnclosingTurn, EphemeralTurn, SentMessage, Turn,
+    TurnLog, TurnStream,
+};
 use haft_core::{CallError, Caller, ErrorKind, RunId, SpaceId};
 use haft_store::RunJournal;
 use tokio::sync::watch;
@@ -11,9 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use uuid::Uuid;
 
-use crate::chat::follow::Place;
 use crate::chat::transcript;
-use crate::routes::chat::ask::OwnTurn;
 use crate::tasks::Tasks;
 
 /// A turn that somebody waits for. Dropped before its end, the turn is cancelled.
@@ -27,7 +28,7 @@ pub(super) struct Course {
 
 enum Way {
     Ephemeral(Box<Ephemeral>),
-    Run { own: Box<OwnTurn>, journal: RunJournal, space: SpaceId },
+    Run { own: Box<TurnStream>, journal: RunJournal, space: SpaceId },
 }
 
 struct Ephemeral {
@@ -63,12 +64,14 @@ impl Course {
         Self { run: RunId::from(Uuid::now_v7()), conversation: None, way }
     }
 
-    /// The turn of a run that something said begins.
-    pub(super) fn of_run(tasks: &Tasks, caller: &Caller, id: RunId, letter: String, place: Place) -> Self {
-        // Clients of this kind do not come back to a stream.
-        let own = Box::new(OwnTurn::new(tasks, caller, id, letter, place, Duration::ZERO));
+    /// The turn of a run that a message begins.
+    pub(super) fn of_run(tasks: &Tasks, caller: &Caller, sent: SentMessage) -> Self {
+        let run = sent.conversation;
+        // Clients of this interface do not reconnect to a stream.
+        let disconnect = Disconnect::CancelAfter(Duration::ZERO);
+        let own = Box::new(tasks.conversations.follow_turn(caller.space, sent, disconnect));
         let way = Way::Run { own, journal: tasks.journal.clone(), space: caller.space };
-        Self { run: id, conversation: None, way }
+        Self { run, conversation: None, way }
     }
 
     pub(super) fn kept_as(mut self, conversation: Option<RunId>) -> Self {
@@ -80,7 +83,7 @@ impl Course {
     pub(super) fn turn(&self) -> Option<u32> {
         match &self.way {
             Way::Ephemeral(ephemeral) => Some(ephemeral.log.turn),
-            Way::Run { own, .. } => own.turn,
+            Way::Run { own, .. } => own.turn(),
         }
     }
 
@@ -101,9 +104,9 @@ impl Course {
             Way::Ephemeral(ephemeral) => ephemeral.end().await,
             Way::Run { own, journal, space } => {
                 while own.next().await?.is_some() {}
-                let run = journal.get(*space, own.id).await?.ok_or_else(lost)?;
+                let run = journal.get(*space, own.conversation()).await?.ok_or_else(lost)?;
                 let transcript = transcript(journal, &run).await?;
-                let turn = transcript.turns.into_iter().find(|turn| Some(turn.turn) == own.turn);
+                let turn = transcript.turns.into_iter().find(|turn| Some(turn.turn) == own.turn());
                 turn.ok_or_else(lost)
             }
         }

@@ -1,8 +1,8 @@
 //! Turns that wait for what the client carries out: found by the ids of its calls, and gone on with.
 
 use haft_agent::{
-    CallState, ChatMessage, ContinueMessage, FinishReason, InboxMessage, NewInboxMessage, ToolResultsMessage,
-    Transcript, Turn,
+    CallState, ChatMessage, ContinueMessage, FinishReason, InboxMessage, NewInboxMessage, SentMessage,
+    ToolResultsMessage, Transcript, Turn, TurnCursor,
 };
 use haft_core::{CallError, CallId, Caller, RunId};
 use haft_runs::{RunKey, RunWithSteps};
@@ -14,10 +14,9 @@ use super::ids::CallPlace;
 use super::question::{Keep, Question};
 use super::reading::no_result;
 use crate::app::AppState;
-use crate::chat::follow::Place;
 use crate::chat::read;
 use crate::request::Asked;
-use crate::routes::chat::{last_place, letter_id, tasks};
+use crate::routes::chat::{last_cursor, letter_id, tasks};
 
 /// Goes on with the turn whose results came; nothing where none is found that waits for them, and the client's own
 /// history has to do.
@@ -67,7 +66,7 @@ pub(super) async fn go_on(
     }
     let returned = ToolResultsMessage { id: letter.clone(), results, messages, asked: question.asked(asked) };
     let key = RunKey { key: letter.clone(), digest: letter.clone() };
-    let place = Place::after(last.turn);
+    let cursor = TurnCursor::end_of(last.turn);
     if !tasks
         .conversations
         .send(caller, id, NewInboxMessage { message: InboxMessage::ToolResults(returned), key: Some(key) })
@@ -75,7 +74,10 @@ pub(super) async fn go_on(
     {
         return Ok(None);
     }
-    Ok(Some(Course::of_run(tasks, caller, id, letter, place).kept_as(kept)))
+    Ok(Some(
+        Course::of_run(tasks, caller, SentMessage { conversation: id, message: letter, cursor })
+            .kept_as(kept),
+    ))
 }
 
 /// What was sent before: it is heard once more, and gone on with where it failed.
@@ -95,16 +97,20 @@ async fn again(
         .as_ref()
         .is_some_and(|end| matches!(end.finish, FinishReason::Error | FinishReason::Cancelled));
     if !failed || begun.turn != last.turn {
-        let place = Place::after(begun.turn.saturating_sub(1));
-        return Ok(Some(Course::of_run(tasks, caller, id, letter.to_owned(), place)));
+        let cursor = TurnCursor::end_of(begun.turn.saturating_sub(1));
+        return Ok(Some(Course::of_run(
+            tasks,
+            caller,
+            SentMessage { conversation: id, message: letter.to_owned(), cursor },
+        )));
     }
     let anew = letter_id(None);
-    let place = last_place(tasks, &whole)?;
+    let cursor = last_cursor(tasks, &whole)?;
     let go_on = InboxMessage::Continue(ContinueMessage { id: anew.clone(), asked: question.asked(asked) });
     if !tasks.conversations.send(caller, id, go_on.into()).await? {
         return Ok(None);
     }
-    Ok(Some(Course::of_run(tasks, caller, id, anew, place)))
+    Ok(Some(Course::of_run(tasks, caller, SentMessage { conversation: id, message: anew, cursor })))
 }
 
 /// The ids of calls that wait for the client, and that no result came for.

@@ -3,7 +3,8 @@
 
 use haft_agent::{
     ChatMessage, ChatRole, ConversationInput, InboxMessage, Instruction, MessagePart, ModelParameters,
-    Models as _, NewConversation, Retention, SpaceUser, TurnRequest, TurnTerms, UserMessage,
+    Models as _, NewConversation, Retention, SentMessage, SpaceUser, TurnCursor, TurnRequest, TurnTerms,
+    UserMessage,
 };
 use haft_core::{CallError, Caller, Message, RunId, Violation};
 use haft_llm::ModelTool;
@@ -19,7 +20,7 @@ use super::{parked, provider_calls};
 use crate::app::AppState;
 use crate::chat::{find_conversation, said_in};
 use crate::request::Asked;
-use crate::routes::chat::{asked_at, last_place, letter_id, tasks, unsupported_option};
+use crate::routes::chat::{asked_at, last_cursor, letter_id, tasks, unsupported_option};
 
 haft_core::templates! {
     NO_CONVERSATION = "v1.noConversation",
@@ -170,7 +171,12 @@ impl Question {
         let id =
             tasks.conversations.start(caller, NewConversation { id, input: chat, retention, key }).await?;
         let kept = (retention == Retention::Conversation).then_some(id);
-        Ok(Course::of_run(tasks, caller, id, letter, crate::chat::follow::Place::default()).kept_as(kept))
+        Ok(Course::of_run(
+            tasks,
+            caller,
+            SentMessage { conversation: id, message: letter, cursor: TurnCursor::default() },
+        )
+        .kept_as(kept))
     }
 
     /// Says what is new in a conversation.
@@ -197,11 +203,12 @@ impl Question {
         self.check_model(state, caller).await?;
         let (letter, asked) = (letter_id(None), self.asked(asked));
         let said = UserMessage { id: letter.clone(), messages, replaces, tools: Vec::new(), asked };
-        let place = last_place(tasks, &whole)?;
+        let cursor = last_cursor(tasks, &whole)?;
         if !tasks.conversations.send(caller, id, InboxMessage::User(said).into()).await? {
             return Err(no_conversation(&id.to_string()));
         }
-        Ok(Course::of_run(tasks, caller, id, letter, place).kept_as(Some(id)))
+        Ok(Course::of_run(tasks, caller, SentMessage { conversation: id, message: letter, cursor })
+            .kept_as(Some(id)))
     }
 
     /// Refuses what is said in a conversation that waits for results of the client's calls.
