@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use haft_core::model_options::RESPONSE_FORMAT;
-use haft_core::{CallError, CallId, ErrorKind, Message};
+use haft_core::{CallError, CallId, ErrorKind, ErrorReason, Message};
 use haft_egress::Limits;
 use haft_llm::{
     Delta, EndReason, ModelRequest, ModelTurn, OmittedTool, ResponseBuilder, ToolChoice, dropped_before,
@@ -77,7 +77,7 @@ impl ResponseSink<'_> {
     async fn interrupted(&self) -> CallError {
         tokio::select! {
             () = self.context.cancel.cancelled() => cancelled(),
-            () = sleep_until(self.until) => CallError::new(ErrorKind::BudgetExceeded, Message::new(&OUT_OF_TIME)),
+            () = sleep_until(self.until) => out_of_time(),
         }
     }
 }
@@ -120,7 +120,7 @@ pub(crate) async fn request_response(
         for name in &attempts.dropped {
             request.to_mut().leave_out(name);
         }
-        if error.message().id() == UNREADABLE.id && !attempts.has_correction {
+        if error.reason() == Some(ErrorReason::MalformedToolCall) && !attempts.has_correction {
             attempts.has_correction = true;
             request.to_mut().turns.push(ModelTurn::user(WRITE_AGAIN));
         }
@@ -137,6 +137,11 @@ pub(crate) async fn request_response(
             error = sink.interrupted() => return Err(error),
         }
     }
+}
+
+fn out_of_time() -> CallError {
+    CallError::new(ErrorKind::BudgetExceeded, Message::new(&OUT_OF_TIME))
+        .with_reason(ErrorReason::TurnTimeout)
 }
 
 pub(crate) fn cancelled() -> CallError {
@@ -181,7 +186,8 @@ async fn request_once(
     // If calls are not allowed, or emitted text cannot be withdrawn, the text is the response.
     let is_final = request.tool_choice == ToolChoice::None || (attempts.has_emitted && log.is_irrevocable);
     if response.end == EndReason::Malformed && !is_final {
-        return Err(CallError::new(ErrorKind::Server, Message::new(&UNREADABLE)));
+        let error = CallError::new(ErrorKind::Server, Message::new(&UNREADABLE));
+        return Err(error.with_reason(ErrorReason::MalformedToolCall));
     }
     if emitted != response.text && !log.is_irrevocable && request.response_format.is_none() {
         // A call that the model wrote as text is not part of the text.

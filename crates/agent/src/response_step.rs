@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use haft_core::{CallError, Effect, ErrorKind, Message};
+use haft_core::{CallError, Effect, ErrorKind, ErrorReason, Message};
 use haft_llm::{ModelRequest, ToolChoice};
 use haft_runs::StepOutcome;
 use tokio::time::Instant;
 
 use crate::context_window::{FitMode, fit_request};
 use crate::event::steps_of;
-use crate::model_request::{OUT_OF_TIME, ResponseSink, request_response};
+use crate::model_request::{ResponseSink, request_response};
 use crate::prompt::Prompt;
 use crate::response_format::in_format;
 use crate::results_as_text::final_response;
@@ -27,9 +27,6 @@ haft_core::templates! {
         "The request was sent without {name}, which Haft does not support",
         "已去掉 {name} 后询问模型：Haft 不支持该选项";
 }
-
-/// The error of a provider whose model cannot read a request of this length.
-const TOO_LONG: &str = "llm.contextTooLong";
 
 /// Maximum number of times that a request is reduced because its model rejected it as too long.
 const MAX_REDUCTIONS: usize = 3;
@@ -70,7 +67,9 @@ impl TurnRunner<'_, '_> {
         let result = self.turn.cx.step::<_, Interruption>(&key, Effect::Read, || async {
             let mut requested = request_response(&request, &sink).await;
             for _ in 0..MAX_REDUCTIONS {
-                let is_too_long = requested.as_ref().is_err_and(|error| error.message().id() == TOO_LONG);
+                let is_too_long = requested
+                    .as_ref()
+                    .is_err_and(|error| error.reason() == Some(ErrorReason::ContextTooLong));
                 if !is_too_long || !fit_request(&mut request, context.model.window, FitMode::Half) {
                     break;
                 }
@@ -78,9 +77,9 @@ impl TurnRunner<'_, '_> {
                 requested = request_response(&request, &sink).await;
             }
             let checked = check_response(&request, requested, &sink).await;
-            let mut checked = checked.map_err(|error| match error.message().id() == OUT_OF_TIME.id {
-                true => Interruption::OutOfTime,
-                false => Interruption::Failed(error),
+            let mut checked = checked.map_err(|error| match error.reason() {
+                Some(ErrorReason::TurnTimeout) => Interruption::OutOfTime,
+                Some(_) | None => Interruption::Failed(error),
             })?;
             checked.warnings.extend(left_out);
             // A warning is emitted once in a turn, even if several requests cause it.
