@@ -316,7 +316,7 @@ impl State {
 
     fn take(&mut self) -> StepWrites {
         let mut writes = std::mem::take(&mut self.pending);
-        let is_progress = !writes.done.is_empty() || !writes.reserved.is_empty();
+        let is_progress = !writes.done.is_empty();
         writes.resets_crashes = self.has_crashed && is_progress;
         self.has_crashed &= !is_progress;
         writes
