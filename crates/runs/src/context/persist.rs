@@ -89,7 +89,7 @@ impl RunContext {
         let mut writes = self.shared.table.take_last();
         // The output of the run is not stored a second time as a step. Steps of scopes may be adopted by later runs.
         writes.done.retain(|step| step.key.contains('/') || *step.output != end.output);
-        // The count of an ended run tells how many workers crashed at its last step.
+        // An ended run retains its number of crashes.
         writes.resets_crashes = false;
         writes.waits.clear();
         let (lease, writes) = (self.shared.lease, Arc::new(writes));
