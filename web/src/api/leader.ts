@@ -55,6 +55,16 @@ async function takeSlot({ name, count, onWait }: Slots, signal: AbortSignal, wor
     if (isDone || signal.aborted) return;
   }
   onWait?.();
-  const slot = Math.floor(Math.random() * count);
-  await navigator.locks.request(`${name}.${slot}`, { signal }, () => work(signal));
+  // Waits for all slots, and takes the first one that becomes free.
+  const waiting = new AbortController();
+  signal.addEventListener('abort', () => waiting.abort(), { once: true, signal: waiting.signal });
+  const takeFirst = async () => {
+    if (waiting.signal.aborted) return;
+    waiting.abort();
+    await work(signal);
+  };
+  if (signal.aborted) return;
+  const requests = Array.from({ length: count }, (_, slot) =>
+    navigator.locks.request(`${name}.${slot}`, { signal: waiting.signal }, takeFirst).catch(() => undefined));
+  await Promise.all(requests);
 }
