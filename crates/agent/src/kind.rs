@@ -32,7 +32,7 @@ haft_core::templates! {
     TOO_DEEP = "agentKind.tooDeep",
         "Agents can call agents at most {most} levels deep.",
         "智能体之间最多嵌套调用 {most} 层";
-    NOBODY = "agentKind.nobody",
+    UNAVAILABLE = "agentKind.nobody",
         "Agents cannot be called here: no server is running. Start one with haft serve.",
         "此处没有可询问智能体的服务；请用 haft serve 启动服务";
     FAILED = "agentKind.failed",
@@ -89,7 +89,7 @@ impl OtherAgent {
             let message = Message::new(&TOO_DEEP).with("most", DEEPEST);
             return Err(CallError::new(ErrorKind::BudgetExceeded, message));
         }
-        let unavailable = || CallError::new(ErrorKind::Unavailable, Message::new(&NOBODY));
+        let unavailable = || CallError::new(ErrorKind::Unavailable, Message::new(&UNAVAILABLE));
         let conversations = self.conversations.get().ok_or_else(unavailable)?;
         let agent = conversations.agent(context.space(), &self.agent).await?;
         let text = arguments.get("message").and_then(Value::as_str).unwrap_or_default();
